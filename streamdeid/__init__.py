@@ -1,6 +1,6 @@
 """streamdeid: a privacy filter for video.
 
-Every face is replaced by a synthetic one that speaks, blinks and turns like the original and belongs to nobody::
+It replaces every face by a synthetic one that speaks, blinks and turns like the original and is of no real person::
 
     import numpy as np
     from streamdeid import Filter
@@ -15,7 +15,7 @@ A recording in one call (sound and times are kept; the report says what was done
 
     report = filter_file("in.mp4", "out.mp4", Settings(overwrite=True))
 
-Any detector plugs in as a function from a picture to boxes, here one that knows the place beforehand::
+Any function from a picture to boxes can serve as the detector; this one knows the place of the face beforehand::
 
     from streamdeid import Filter, PluggedIn
 
@@ -37,41 +37,44 @@ A program with a camera of its own::
                 try:
                     safe = filter(picture, seconds)
                 except streamdeid.StreamdeidError:
-                    return  # fail closed: show nothing more of it, and begin again with a new Filter
+                    return  # fail closed: show no more pictures, and begin again with a new Filter
                 yield safe
 
-Sizes. A picture is uint8 (height, width, 3) BGR, at least 2 pixels each way, odd sizes too; all pictures of a Filter
-have the size of the first. The result is a new array; pixels away from faces are returned bit for bit.
+Sizes. A picture is uint8 (height, width, 3) BGR, at least 2 pixels wide and high; odd sizes are allowed. All pictures
+of a Filter have the size of the first. The result is a new array; pixels away from faces are returned bit for bit.
 
-Time. Give each picture's own time in seconds, not decreasing; without it, pictures count as 1/25 s apart. Fading and
-coasting are measured in it: where pictures are left out, the count must not stand for time.
+Time. Give the time of each picture in seconds; it must not decrease. Without times, pictures count as 1/25 s apart.
+Fading and coasting are measured in this time: give times wherever pictures are left out.
 
-Threads. One Filter is one stream and belongs to one thread at a time. Several cameras take one Filter each, in threads
-of their own (the heavy parts run without the interpreter's lock) or, better isolated, in processes. The detector runs
-in a thread of the Filter's own, so that a hung one is noticed (`Settings.detector_deadline`). The same person gets the
-same surrogate in two Filters only with the same `Settings.key_file`. Set OPENBLAS_NUM_THREADS=1 before NumPy is
-imported: more threads only spin.
+Threads. One Filter is one stream and belongs to one thread at a time. Use one Filter for each camera, in threads of
+their own (the heavy parts run without the interpreter's lock) or, better isolated, in processes. The detector runs in
+a thread of the Filter's own, so that a detector that hangs is noticed (`Settings.detector_deadline`). The same person
+gets the same surrogate in two Filters only with the same `Settings.key_file`. Set OPENBLAS_NUM_THREADS=1 before NumPy
+is imported: more threads only spin.
 
-Errors. `StreamdeidError` is the base of all that is raised on purpose, one line each: SettingsError and ModelError
-before anything was filtered; FailedClosed when the filter was in doubt: the self-test on a drawn face failed, the
-detector broke or hung. ValueError is for what is no picture, or one of another size. Fail closed: whatever was raised,
-show and keep nothing of that picture, least of all the picture itself; nothing half-filtered is ever returned.
+Errors. `StreamdeidError` is the base of all errors raised on purpose; each message is one line. SettingsError and
+ModelError are raised before anything is filtered. FailedClosed says that the filter was in doubt: the self-test on a
+rendered face failed, or the detector broke or hung. ValueError says that the argument is no picture, or has another
+size. Fail closed: after any error, show and keep nothing of that picture, least of all the picture itself. Nothing
+half-filtered is ever returned.
 
 Closing. Use `with`, or call `close`: it stops the detector's thread and forgets everybody. A closed Filter takes no
-picture. It keeps faces, identities and the random key in memory only. A program that dies of a fault may leave its
-memory in a core file: `no_core_files()` switches them off for the whole program, which a library does not do unasked.
+picture. A Filter keeps faces, identities and the random key in memory only. A program that dies of a fault may leave
+its memory in a core file. `no_core_files()` switches core files off for the whole program; this library does not do
+that unasked.
 
 Start. The first picture runs the self-test. A cold start takes 1.0 s of CPU to the first filtered picture when kernels
-and bytecode are there, and 18 to 20 s when neither is (`python -m benchmarks cold_start`, one face). `warm_up`, or
-`streamdeid warmup` where an image is built, compiles everything once and keeps it beside the installed package, in
-NUMBA_CACHE_DIR or in the user's cache; it is found there read-only too, and where nothing can be kept it is compiled in
-memory (`streamdeid.core.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
+and bytecode exist, and 18 to 20 s when neither exists (`python -m benchmarks cold_start`, one face). `warm_up`, or
+`streamdeid warmup` where an image is built, compiles all kernels once and keeps them beside the installed package, in
+NUMBA_CACHE_DIR or in the user's cache. They are found there even if the place is read-only. Where nothing can be kept,
+they are compiled in memory (`streamdeid.core.kernel_cache`). Kernels are compiled for one kind of processor; on another
+kind they are compiled again.
 
-Cost. By the same command: 16 ms of CPU for a later picture of 640x480 with one drawn face, and 340 MiB of memory at
-the peak. `python -m benchmarks cost VIDEO` measures it on a video of yours, by stage. The first person of a gender
-costs 0.2 s once.
+Cost. The same command measures 16 ms of CPU for a later picture of 640x480 with one rendered face, and 340 MiB of
+memory at the peak. `python -m benchmarks cost VIDEO` measures the cost on a video of yours, by stage. The first person
+of a gender costs 0.2 s once.
 
-Importing this package is cheap: what is named here is loaded when it is first used. `streamdeid.Filter` and
+Importing this package is cheap: each exported name is loaded when it is first used. `streamdeid.Filter` and
 `streamdeid.Settings` describe every argument.
 """
 

@@ -9,8 +9,8 @@
     ├── OutputError       exit 3   an output could not be written
     └── FailedClosed      exit 4   the filter was in doubt and withheld the frame
 
-A failed fit is not an error: it is a value (`aam.fit.Fit.converged`). Whatever else ends a run, a signal or an error
-that nobody foresaw, has its exit code from `cli.error_text.explain`.
+A failed fit is not an error: it is a value (`aam.fit.Fit.converged`). Where something else ends a run, a signal or an
+unexpected error, `cli.error_text.explain` gives the exit code.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class InputError(StreamdeidError):
 
 
 class SettingsError(StreamdeidError):
-    """Wrong usage or settings."""
+    """The usage or the settings are wrong."""
 
     exit_code = ExitCode.SETTINGS
 

@@ -1,4 +1,4 @@
-"""Settings of a run: every choice a user has, checked before anything starts."""
+"""Settings of a run: every choice that a user has. They are checked before anything starts."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ from streamdeid.surrogates.choice import LEAST_Q, METHODS, MOST_Q, SAMPLED
 ALL_METHODS = (*METHODS, *MASKS)
 """Names for `--method`: synthetic faces first, then masks."""
 TRANSFERS = ("recipe", "paper")
-"""Names for `--transfer`: docs/methods.md 4.0's, and the one printed in P4."""
+"""Names for `--transfer`: the transfer of docs/methods.md 4.0, and the one that is printed in P4."""
 EYES = ("drawn", "original")
-"""Names for `--eyes`: drawn in the surrogate's colours, or the person's own pixels, which leak (docs/methods.md
-4.0)."""
+"""Names for `--eyes`: eyes that are rendered in the surrogate's colours, or the person's own pixels, which leak
+(docs/methods.md 4.0)."""
 BUILT_IN, DLIB = "built-in", "dlib"
 """Names for `--whitelist-recogniser`, besides the path of an ONNX file."""
 LOOK_AHEAD, WHOLE_FILE = "look-ahead", "whole-file"
 """Names for `--decisions`."""
 AUTO = "auto"
-"""Name for `--pixel-aspect`: as the stream says."""
+"""Name for `--pixel-aspect`: the aspect that the stream states."""
 LEAST_FACE = 12.0
-"""Pixels below which no face is looked for: pictures are not enlarged for the detector."""
+"""Least value of `min_face`, pixels: pictures are not enlarged for the detector."""
 FACES, WHITELIST, ENCODING, FILES = "faces", "whitelist", "encoding", "files"
 """Groups of settings."""
 OF_FACES = (
     "k", "q", "preserve", "key_file", "register", "register_days", "transfer", "eyes", "children", "strict", "reentry",
 )  # fmt: skip
-"""Settings that mean nothing to a mask."""
+"""Settings that have no effect where the method is a mask."""
 DAYS = 30.0
-"""Days for which a register remembers somebody, where nothing else is said."""
+"""Days for which a register remembers a person, where the user does not say."""
 _LARGEST_DISTANCE = 1000
 
 
 def attributes_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The attributes to preserve that a user names: a list, or "none" alone. Raises SettingsError for "none" and more;
-    what no attribute is, `Settings` refuses."""
+    """The attributes that a user wants to preserve: the names given, or none for "none" alone.
+
+    Raises SettingsError for "none" beside other names. `Settings` refuses a name that is no attribute."""
     given = tuple(name.strip() for name in names if name.strip())
     if "none" in given and len(given) > 1:
         raise SettingsError(f"preserve either none or some attributes, not {', '.join(given)}")
@@ -53,7 +54,7 @@ def attributes_of(names: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything a run depends on besides its inputs; docs/settings.md tells of each.
+    """Everything that a run depends on besides its inputs; docs/settings.md describes each setting.
 
     Raises SettingsError, one line, for a value that is not allowed."""
 
@@ -213,12 +214,12 @@ class Settings:
 
     @property
     def days_registered(self) -> float:
-        """Days for which a register remembers somebody."""
+        """Days for which a register remembers a person."""
         return DAYS if self.register_days is None else self.register_days
 
     @property
     def given_aspect(self) -> Fraction | None:
-        """Width of a pixel by its height by the user's word; None for the stream's."""
+        """Width of a pixel divided by its height, as the user gave it; None: as the stream states it."""
         return None if self.pixel_aspect == AUTO else read_aspect(self.pixel_aspect)
 
     @property
@@ -228,21 +229,21 @@ class Settings:
 
     @property
     def samples(self) -> bool:
-        """True for the method that samples with the key, the only one that q belongs to."""
+        """True for the method that samples with the key, the only one that uses q."""
         return self.method == SAMPLED
 
     def unused(self, given: Collection[str]) -> list[str]:
-        """Those of some settings' names that mean nothing to the method."""
+        """The names in `given` of settings that have no effect on the method."""
         nothing = OF_FACES if not self.synthesises else () if self.samples else ("q",)
         return [name for name in nothing if name in given]
 
     def check_gallery(self, donors: int) -> None:
-        """Raise SettingsError unless two clusters of k fit into a gallery of `donors`."""
+        """Raise SettingsError unless two clusters of k donors fit into a gallery of `donors`."""
         if self.synthesises and 2 * self.k > donors:
             raise SettingsError(f"k must be from 2 to {donors // 2} (the gallery has {donors} donors), not {self.k}")
 
     def check_lines(self, most_lines: int | None) -> None:
-        """Raise SettingsError for areas in pixels where pictures may be made smaller: they would lie elsewhere.
+        """Raise SettingsError for a region in pixels where pictures may be made smaller: it would lie elsewhere.
 
         most_lines: as in `LiveSettings`."""
         for region in self.regions if most_lines is not None else ():

@@ -1,9 +1,9 @@
 """Albedo: a decoded face as even skin, without the light of the studio it was photographed in.
 
-The training photographs share one light: dark sides of nose and cheeks, a bright forehead. Laid into another light it
-looks like a mask, and no light of the scene can undo it. So it is divided out of what is decoded: the *studio field*
-is the soft shading of the mean face's plain skin, mirrored and averaged, and it is stored in the model file. What a
-single face has of soft blotches besides (traces of sheen, shadows, colours of hair) is held back.
+The training photographs share one light: dark sides of nose and cheeks, a bright forehead. A face with this light in
+another light looks like a mask, and no light of the scene can undo it. So it is divided out of the decoded face: the
+*studio field* is the soft shading of the mean face's plain skin, mirrored and averaged, and it is stored in the model
+file. Other soft blotches of a single face (traces of sheen, shadows, colours of hair) are reduced.
 
 All this is a function of the surrogate alone: it tells nothing of the person, and the space of identities is untouched.
 """
@@ -27,27 +27,27 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 
 _STUDIO_SCALES = (0.035, 0.07, 0.14, 0.3)
-"""Blurs of the studio field, shares of the frame's width: the narrow one where there is skin, wider ones to carry it
-on under eyes, brows and lips."""
+"""Blurs of the studio field, shares of the frame's width: the narrow one where there is skin, wider ones to continue it
+under eyes, brows and lips."""
 _BLOTCH_SCALES = (0.05, 0.1, 0.2, 0.4)
 _KEPT_BLOTCH, _KEPT_BEARD = 0.1, 0.7
-"""Shares of soft differences of brightness that stay: on skin, and on the lower face of who may have a beard."""
+"""Shares of soft differences of brightness that stay: on skin, and on a lower face that may have a beard."""
 _BLOTCH, _BEARD = (-0.06, 0.04), -0.22
-"""Bounds of what stays, natural log; the lower bound on a beard."""
+"""Bounds of the differences that stay, natural log; the lower bound on a beard."""
 _KEPT_TINT, _TINT = 0.2, 0.015
 """The same for soft differences of colour."""
 _STUBBLE, _KEPT_STUBBLE = -0.04, 0.3
-"""Darkness about the mouth, natural log, up to which nobody calls it a beard, and the share kept of what is beyond."""
+"""Darkness about the mouth, natural log, up to which it does not look like a beard, and the share kept of more."""
 _BEARDED = 0.1, 0.2
-"""Darkness of the lower face over the upper, natural log of luma, from which a beard may be there and surely is."""
+"""Darkness of the lower face over the upper, natural log of luma, from which a beard is possible, and is certain."""
 _HUE = (np.array([-0.05, -0.03, -0.06], np.float32), np.array([0.07, 0.03, 0.05], np.float32))
-"""Range of log RGB, brightness taken off, about skin's: dark hair in brows is blue after its tone was brought to a
+"""Range of log RGB about that of skin, brightness subtracted: dark hair in brows is blue once its tone was brought to a
 mean."""
 
 
 @dataclass(frozen=True)
 class Albedo:
-    """What is constant for a model."""
+    """The constants of a model that even out the skin of its decoded faces."""
 
     zones: Zones
     """In the model's frame; its skin lies inside the mesh."""
@@ -68,11 +68,11 @@ class Albedo:
 
     @cached_property
     def relief(self) -> Relief:
-        """Relief that the skin of the model's faces usually has."""
+        """The relief that the skin of the model's faces usually has."""
         return relief_of(self.mean * np.exp(-self.studio), self.zones)
 
     def _bearded(self, picture: Pixels) -> float:
-        """How surely a picture shows a beard, 0 to 1: what is in between looks like dirt."""
+        """How surely a picture shows a beard, 0 to 1; a darkness in between looks like dirt."""
         lower = self.zones.lower * self.zones.bare
         level = np.log(np.maximum(picture, 0) + FLOOR) @ LUMA
         darkness = float(
@@ -82,7 +82,7 @@ class Albedo:
         return float(smooth_step((darkness - least) / (sure - least)))
 
     def _middle(self, picture: Pixels) -> Pixels:
-        """Median (3,) of the skin of a picture (h, w, 3): of every fifth pixel, in a fifth of the time."""
+        """Median (3,) of the skin of a picture (h, w, 3), over every fifth pixel, which takes a fifth of the time."""
         return np.asarray(np.median(picture.reshape(-1, 3)[self._fifth], axis=0), np.float32)
 
     @cached_property
@@ -103,7 +103,7 @@ class Albedo:
         return under_gain(picture, np.asarray(gain, np.float32))
 
     def _shaved(self, picture: Pixels, bare: Pixels) -> Pixels:
-        """A picture without stubble where it is to be bare (h, w), 0 to 1."""
+        """A picture without stubble, to the degree bare (h, w), 0 to 1."""
         width, lips = picture.shape[1], self.zones.lips
         level = np.log(np.maximum(picture, 0) + FLOOR) @ LUMA
         dark = level - self.zones.blurred(level[:, :, None], "skin", (0.12,))[:, :, 0]
@@ -122,7 +122,7 @@ class Albedo:
 
 
 def zones_inside(mean_shape: Points, table: WarpTable) -> Zones:
-    """Zones of the model's frame, its mesh at mean_shape (81, 2); skin lies inside the mesh."""
+    """Zones of the model's frame, with its mesh at mean_shape (81, 2); skin lies inside the mesh."""
     zones = Zones.of(mean_shape, table.size[0], table.size)
     inside = np.zeros(zones.skin.shape, np.float32)
     inside[table.rows, table.columns] = 1
@@ -130,8 +130,8 @@ def zones_inside(mean_shape: Points, table: WarpTable) -> Zones:
 
 
 def studio_field(mean: Pixels, skin: Pixels) -> Pixels:
-    """Log light float32 (h, w, 3) of a mean face's picture (h, w, 3) on plain skin (h, w), carried on under its
-    features, the same on both sides."""
+    """Log light float32 (h, w, 3) of a mean face's picture (h, w, 3) on plain skin (h, w), continued under its features
+    and the same on both sides."""
     log = np.log(np.maximum(mean, 4)).astype(np.float32)
     soft = cv2.GaussianBlur(masked_blur(log, skin, _STUDIO_SCALES), (0, 0), 0.01 * mean.shape[1])
     shade = soft - np.median(soft[skin > 0], axis=0)

@@ -33,8 +33,8 @@ from streamdeid.errors import ModelError
 FORMAT = 2
 
 _ROWS, _COLUMNS = 8, 8192
-"""Part of the texture's basis that is widened to float32 at a time, 4 MB: all of it would be 53, for a product of which
-there are one or two a person. The sums are those of the whole, bit for bit: no part divides one."""
+"""Rows or columns of the texture's basis that are widened to float32 at a time, 4 MB: the whole would be 53 MB, for one
+or two products a person. The sums are those of the whole, bit for bit: no sum is divided."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class AppearanceModel:
     """float64 (v, 2): mean displacement from a face at rest to the same person's smile, pixels of the frame; 0 where
     the training set has no smiles."""
     smile_weights: Points
-    """float64 (v, 2): `aam.smile.amount`'s, a share of the mean smile for each pixel of the frame."""
+    """float64 (v, 2): weights of `aam.smile.amount`, a share of the mean smile for each pixel of the frame."""
     smile_folds: Pixels
-    """float32 (f, 3): natural log of what the mean smile does to the colour of skin in the fit's frame: shadows beside
+    """float32 (f, 3): natural log of the change of skin colour by the mean smile, in the fit's frame: shadows beside
     the nose and under the cheeks, light on them; 0 where the training set has no smiles."""
     studio: NDArray[np.float16]
     """float16 (h, w, 3): natural log of the light that the training photographs were taken in (`aam.albedo`)."""
@@ -96,8 +96,8 @@ class AppearanceModel:
 
     @cached_property
     def closed_triangles(self) -> NDArray[np.int32]:
-        """The mesh with the opening of the mouth closed, int32 (k, 3), for drawing: no triangle lies across it where
-        the outer lips are edges of the mesh."""
+        """The mesh with the opening of the mouth closed, int32 (k, 3), for rendering: no triangle lies across the
+        opening where the outer lips are edges of the mesh."""
         within = np.isin(self.triangles, np.arange(MOUTH.start, MOUTH.stop)).all(axis=1)
         lips = self.triangles[within]
         edges = {frozenset(edge) for t in lips.tolist() for edge in ((t[0], t[1]), (t[1], t[2]), (t[2], t[0]))}
@@ -108,7 +108,7 @@ class AppearanceModel:
 
     @cached_property
     def rigid_inverse(self) -> tuple[Points, Points]:
-        """What the pose of a head is found by (`rigid_inverse`)."""
+        """The constants from which the pose of a head is computed (`rigid_inverse`)."""
         return rigid_inverse(self.mean_shape, self.depth)
 
     @cached_property
@@ -128,13 +128,13 @@ class AppearanceModel:
 
     @cached_property
     def albedo(self) -> Albedo:
-        """What turns a decoded texture into even skin."""
+        """The albedo, which turns a decoded texture into even skin."""
         zones = zones_inside(self.mean_shape, self.table)
         return Albedo(zones, self.studio.astype(np.float32), extended(self.mean_texture, self.table))
 
     @cached_property
     def normals(self) -> Pixels:
-        """Where each pixel of a texture faces, float32 (h, w, 3) (`aam.surface`)."""
+        """The direction that each pixel of a texture faces, float32 (h, w, 3) (`aam.surface`)."""
         return surface_normals(self.mean_mesh, self.frame_size)
 
     @cached_property
@@ -161,7 +161,7 @@ class AppearanceModel:
         shape = self.mean_shape + (identity[:s] / self.shape_weight @ self.shape_basis).reshape(-1, 2)
         weights = identity[s:].astype(np.float32)
         away = np.zeros(self.mean_texture.size, np.float32)
-        if weights.any():  # the mean face is asked for in each part of a stream, and the basis takes 0.2 s to read
+        if weights.any():  # each part of a stream decodes the mean face, and the basis takes 0.2 s to read
             for i in range(0, len(away), _COLUMNS):
                 away[i : i + _COLUMNS] = weights @ _widened(self.texture_basis[:, i : i + _COLUMNS])
             let_go(self.texture_basis)
@@ -182,13 +182,13 @@ class AppearanceModel:
 
 
 def _widened(basis: NDArray[np.float16]) -> Pixels:
-    """A piece (r, c) of a basis as float32 (r, c): OpenCV has the processor do it, four times as fast as NumPy."""
+    """A piece (r, c) of a basis as float32 (r, c): OpenCV converts it in the processor, four times as fast as NumPy."""
     return np.asarray(cv2.convertFp16(basis.view(np.int16)), np.float32)
 
 
 def rigid_inverse(shape: Points, depth: Points) -> tuple[Points, Points]:
     """Middle (3,) of the points of a neutral shape (81, 2) with depth (81,) that expressions move least, and the
-    pseudo-inverse (3, n) of where they lie about it."""
+    pseudo-inverse (3, n) of their places about this middle."""
     solid = np.column_stack([shape, depth])[RIGID]
     origin = solid.mean(axis=0)
     return origin, np.linalg.pinv(solid - origin)

@@ -1,7 +1,8 @@
-"""What is no part of an identity taken out of a texture: hair over the forehead, and the light of the place.
+"""Removes from a texture what is no part of an identity: hair over the forehead, and the light of the place.
 
-Hair belongs to the surroundings, which stay the filmed person's. A fringe learnt as skin would be drawn on others, and
-a fringe in a probe would count as identity. The sheen of a lamp on dark skin, scaled up to fair skin, looks like metal.
+Hair belongs to the surroundings, which stay those of the filmed person. A fringe learnt as skin would be rendered on
+others, and a fringe in a probe would count as identity. The sheen of a lamp on dark skin, scaled up to fair skin, looks
+like metal.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _UNLIKE = 0.16
 
 
 _SHADING = (-0.22, 0.1)
-"""Range, natural log, to which soft differences from the mean face are held: beards stay, sheen goes."""
+"""Range, natural log, to which soft differences from the mean face are clipped: beards stay, sheen is removed."""
 _SHEEN = 0.05
 """Natural log by which a spot of skin may be brighter than its surroundings."""
 _TINT = 0.06
@@ -27,7 +28,7 @@ _TINT = 0.06
 
 
 def matt_zone(mean_shape: Points, table: WarpTable) -> Pixels:
-    """Where sheen is no feature: 1 on skin and lips, 0 in eyes and between the lips, float32 (n,)."""
+    """Mask of where sheen is no feature: 1 on skin and lips, 0 in eyes and between the lips, float32 (n,)."""
     width, height = table.size
     picture = np.ones((height, width), np.float32)
     for part in (LEFT_EYE, RIGHT_EYE, INNER_LIP):
@@ -37,8 +38,8 @@ def matt_zone(mean_shape: Points, table: WarpTable) -> Pixels:
 
 
 def even_light(texture: Pixels, skin: Pixels, matt: Pixels, table: WarpTable) -> Pixels:
-    """Texture (n, 3), of skin's mean colour, whose soft differences from skin (n, 3) are held to `_SHADING`, and whose
-    sheen, where matt (n,) is 1, to `_SHEEN`."""
+    """A texture (n, 3), which has the mean colour of skin (n, 3), in even light: its soft differences from skin are
+    clipped to `_SHADING`, and its sheen, where matt (n,) is 1, to `_SHEEN`."""
     ratio = np.log((texture + 8) / (skin + 8))
     inside = spread(np.ones((len(texture), 1), np.float32), table)[:, :, 0]
     sigma = 0.035 * table.size[0]
@@ -54,14 +55,14 @@ def even_light(texture: Pixels, skin: Pixels, matt: Pixels, table: WarpTable) ->
 
 
 _FRINGE = 0.2
-"""Share of the forehead that hair may take before it counts as a fringe, which hangs over the brows too."""
+"""Share of the forehead that hair may take before it counts as a fringe, which hangs over the brows, too."""
 
 
 def hair_zone(mean_shape: Points, table: WarpTable) -> Pixels:
     """Where hair may lie: 0 to 1 for each pixel of the table, float32 (n, 3).
 
-    First column: the forehead above the brows, and the sides of the face, where long hair hangs. Second: all above the
-    eyes, too, for those with a fringe. Third: the middle of the forehead alone, where a fringe shows.
+    First column: the forehead above the brows, and the sides of the face, where long hair hangs. Second: also all above
+    the eyes, for people with a fringe. Third: the middle of the forehead alone, where a fringe shows.
     """
     brows = np.concatenate([mean_shape[LEFT_BROW], mean_shape[RIGHT_BROW]])
     lift = 0.045 * float(np.ptp(mean_shape[:, 1]))
@@ -70,7 +71,7 @@ def hair_zone(mean_shape: Points, table: WarpTable) -> Pixels:
     clear, all_above = table.rows < line - 1.4 * lift, table.rows < 0.35 * line + 0.65 * eyes
     beside = (table.columns < brows[0, 0]) | (table.columns > brows[-1, 0])
     hard = spread(np.column_stack([clear | beside, all_above | beside, clear & ~beside]).astype(np.float32), table)
-    # Where there is no mesh there is no brow: the zone is not to fade out along the outline.
+    # There is no brow outside the mesh: the zone must not fade out along the outline.
     outside = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0] == 0
     hard[outside & (np.arange(table.size[1])[:, None] < mean_shape[[36, 45], 1].mean())] = 1
     soft = cv2.GaussianBlur(hard, (0, 0), 0.4 * lift)
@@ -78,8 +79,8 @@ def hair_zone(mean_shape: Points, table: WarpTable) -> Pixels:
 
 
 def without_hair(texture: Pixels, skin: Pixels, zone: Pixels, table: WarpTable) -> Pixels:
-    """Texture (n, 3) in which pixels of the zone (n, 3) that are much unlike skin (n, 3) are replaced by it, in the
-    person's own tone. Where a fringe hides the brows, skin's own brows take their place."""
+    """A texture (n, 3) without hair: pixels of the zone (n, 3) that differ much from skin (n, 3) are replaced by skin,
+    in the person's own tone. Where a fringe hides the brows, the brows of skin take their place."""
     bare = zone[:, 1] < 0.5
     ratio = (texture @ LUMA + 4) / (skin @ LUMA + 4)
     ratio /= max(float(np.median(ratio[bare])), 1e-3)

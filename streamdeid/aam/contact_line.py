@@ -1,9 +1,9 @@
 """The line along which the lips of a surrogate meet.
 
-Photographs are taken into the model's frame on inner lips that lie a little apart, and what is between them is no part
-of the mesh. Repeated from its rim it is a row of blocks, and lips that are drawn shut had a line like teeth. So what is
-between the lips, and their rims, are taken from the lips about them, and the line is drawn. A function of the surrogate
-alone.
+Photographs are warped into the model's frame with inner lips that lie a little apart, and the gap between them is no
+part of the mesh. Filled by repeating the colours of its rim it is a row of blocks, and lips that were rendered shut had
+a line like teeth. So the gap between the lips, and their rims, take the colours of the lips about them, and the line is
+rendered over that. It is a function of the surrogate alone.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from streamdeid.core.ibug68 import INNER_LIP, MOUTH_CORNERS
 
 _DEPTH, _WIDTH = -0.55, 0.004
 """How much darker than the lips about it the line is where it is darkest, natural log of luma, and the standard
-deviation of its profile, share of the face's width. Of 147 of London's photographs with shut mouths the depth is -.53
-and -.55 beside the middle and -.63 in it (medians; four of five lie within -.88 and -.36), and the width at half of it
-.017 to .0185, which would be a deviation of .0075: shadow of the whole lip and the line. As wide as that the line looks
-painted on, by eye on four people."""
+deviation of its profile, share of the face's width. In 147 of London's photographs with shut mouths the depth is -.53
+and -.55 beside the middle and -.63 in it (medians; four of five lie within -.88 and -.36). The width at half depth is
+.017 to .0185, which would be a deviation of .0075: the shadow of the whole lip, and the line. A line as wide as that
+looks painted on, by eye on four people."""
 _RIM = 0.008
-"""How far beyond the inner lips the rim reaches that is taken from the lips about it, share of the face's width: there
-the line that a surrogate's own donors had has ended."""
+"""How far the rim that takes the colour of the lips about it reaches beyond the inner lips, share of the face's width:
+the line of a surrogate's own donors ends within it."""
 _SOFT = 0.005
-"""Distance over which it goes over to them."""
+"""Distance over which the rim fades into the lips, share of the face's width."""
 _TAPER = 0.5
 """Share of its width that the line loses towards the corners, where lips are thin."""
 _OUTERMOST = 0.05
-"""Of `Zones.lips`, below which nothing is changed."""
+"""Value of `Zones.lips` below which nothing is changed."""
 _FINE = 4
-"""Places by pixel, along each side, at which distances are measured: whole pixels would draw steps."""
+"""Places per pixel, along each side, at which distances are measured: whole pixels would make steps."""
 _ABOUT = (0.02, 0.05)
-"""Blurs in which the colour of the lips about it is found, shares of the frame's width."""
+"""Blurs by which the colour of the lips about the rim is found, shares of the frame's width."""
 
 
 @dataclass(frozen=True)
 class ContactLine:
-    """What is constant for a model."""
+    """The constants of a model that give its lips one contact line."""
 
     box: tuple[slice, slice]
     """Rows and columns of the frame in which lips are."""
     rim: Pixels
-    """float32 (h, w, 1) of that box: 1 where the lips about it are taken, falling to 0 beyond."""
+    """float32 (h, w, 1) of that box: 1 where the colour of the lips about it is taken, falling to 0 beyond."""
     line: Pixels
-    """float32 (h, w, 1): natural log of what the line leaves."""
+    """float32 (h, w, 1): natural log of the factor by which the line darkens."""
     lips: MaskedBlur
-    """Of the lips without the rim."""
+    """Blur of the lips without the rim."""
 
     @classmethod
     def of(cls, zones: Zones, mean_shape: Points) -> ContactLine:
-        """That of a model with these zones and mean shape (81, 2)."""
+        """The contact line of a model with these zones and mean shape (81, 2)."""
         wide = float(np.linalg.norm(mean_shape[16] - mean_shape[0]))
         away = _distance(mean_shape[INNER_LIP], zones.lips.shape) / np.float32(wide)
         box = zones.box_of_lips(_OUTERMOST)

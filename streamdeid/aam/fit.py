@@ -41,7 +41,7 @@ class Fit:
     points: Points
     """float64 (81, 2): fitted vertices in the frontal frame."""
     residual: float
-    """Norm of what the model cannot explain, 0 (perfect) to 1."""
+    """Norm of the part that the model cannot explain, 0 (perfect) to 1."""
     residual_before: float
     """The same at the start."""
     triangle_residual: Points
@@ -52,7 +52,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class FitModel:
-    """What the steps need, computed once per model. f pixels of the small frame, q = 4 + s parameters."""
+    """The constants of the fit, computed once per model. f pixels of the small frame, q = 4 + s parameters."""
 
     model: AppearanceModel
     table: WarpTable
@@ -110,8 +110,8 @@ def fit(
 
     grey: uint8 (h, w), a picture reduced so that the face is little wider than the small frame; to_grey takes image
     points into it. pose: the head's pose in the image; start (81, 2): first guess in the frontal frame. enough: no step
-    is made from a residual that is so small, as from one of a frame before that could not be made smaller. A step that
-    diverges ends the fit with the best one before it; one that cannot even start has residual 1 and did not converge.
+    is made from a residual up to this, such as that of a frame before, which could not be made smaller. A step that
+    diverges ends the fit with the best one before it; a fit that cannot even start has residual 1 and did not converge.
     """
     model = fitting.model
     to_start, b = _project(model, start)
@@ -140,7 +140,7 @@ def fit(
                 to_start, b = _step(fitting, to_start, b, error)
             except np.linalg.LinAlgError:
                 break
-    if best is None:  # no numbers from the start: nothing of the face is explained
+    if best is None:  # not finite from the start: nothing of the face is explained
         nothing = np.zeros(len(model.fit_basis)), np.ones(len(model.triangles))
         return Fit(np.zeros_like(b), nothing[0], to_start, start, 1.0, 1.0, nothing[1], steps, False)
     residual, b, to_start, points, error, parameters = best
@@ -181,7 +181,7 @@ def _project(model: AppearanceModel, points: Points) -> tuple[Similarity, Points
 
 
 def _parted(model: AppearanceModel, texture: Pixels) -> tuple[np.float32, Pixels, Pixels]:
-    """How much of the mean a texture (f,) has, the parameters (c,) of the rest, and what neither explains (f,)."""
+    """How much of the mean a texture (f,) has, the parameters (c,) of the rest, and the unexplained part (f,)."""
     level = np.float32(model.fit_mean @ texture)
     rest = texture - level * model.fit_mean
     known: Pixels = np.asarray(model.fit_basis @ rest, np.float32)
@@ -197,7 +197,7 @@ def _steepest_descent(model: AppearanceModel, table: WarpTable, directions: Poin
     picture = spread(model.fit_mean[:, None], table)[:, :, 0]
     inside = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0] > 0
     gy, gx = np.gradient(picture)
-    # A difference across the rim would be one between face and nothing.
+    # A difference across the rim would be one between the face and empty pixels.
     solid_x = inside & np.roll(inside, 1, axis=1) & np.roll(inside, -1, axis=1)
     solid_y = inside & np.roll(inside, 1, axis=0) & np.roll(inside, -1, axis=0)
     dx = np.where(solid_x, gx, 0)[table.rows, table.columns]

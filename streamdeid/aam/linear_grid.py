@@ -1,7 +1,7 @@
-"""Values of a coarse grid between its places: what is soft is computed on few places and looked up on many.
+"""Values of a coarse grid between its places: soft values are computed at few places and interpolated at many.
 
-A grid is spread over the same rectangle as the picture it belongs to, cell by cell, as OpenCV's linear resizing has it;
-its border is repeated outside. For other kernels: nothing of the size of the picture is made.
+A grid is spread over the same rectangle as the picture it belongs to, cell by cell, as in OpenCV's linear resizing; its
+border is repeated outside. The functions are for other kernels: no array of the size of the picture is made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from streamdeid.core.kernel_cache import kernel
 @kernel
 def places_between(few, many):  # type: ignore[no-untyped-def]
     """Where `many` places along a line lie between `few` others that are spread over it: uint32 (many,), the number of
-    the one before each, and float32 (many,), how far it is on the way to the next."""
+    the place of the few before each, and float32 (many,), the share of the way from there to the next of the few."""
     before, share = np.empty(many, np.uint32), np.empty(many, np.float32)
     for k in range(many):
         at = min(max((k + 0.5) * few / many - 0.5, 0.0), few - 1.0)
@@ -25,8 +25,8 @@ def places_between(few, many):  # type: ignore[no-untyped-def]
 
 @kernel
 def line_between(grid, row, share, before, ahead, few, out):  # type: ignore[no-untyped-def]
-    """A line of a grid (gh, gw), so far on the way from one of its rows to the next, at the places (w,) that
-    `places_between` tells of it, into out (w,). few (gw,) is overwritten."""
+    """Write a line of a grid (gh, gw), at a share of the way from a row to the next, into out (w,). before and ahead
+    (w,) are the places of `places_between`. few (gw,) is overwritten."""
     below = min(row + 1, grid.shape[0] - 1)
     for column in range(grid.shape[1]):
         few[column] = grid[row, column] + share * (grid[below, column] - grid[row, column])

@@ -9,13 +9,13 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import LOWER_LIP_PAIRS, MOUTH, UPPER_LIP_PAIRS
 
 _UPPER, _LOWER = (MOUTH.start + np.array(pairs) for pairs in (UPPER_LIP_PAIRS, LOWER_LIP_PAIRS))
-"""Points of the outer lips, and the one of the inner lips that each lies beside, int (5, 2)."""
+"""Points of the outer lips, each with the point of the inner lips beside it, int (5, 2)."""
 _MIDDLE = slice(1, 4)
-"""Those of either lip that its thickness is measured at."""
+"""Pairs of either lip at which its thickness is measured."""
 
 
 def fullness(shape: Points) -> float:
-    """Thickness of both lips together of a shape (81, 2), over the mouth's width."""
+    """Thickness of both lips of a shape (81, 2) together, over the mouth's width."""
     (_, down, width), _, _ = levelled(shape)
     thick = 0.0
     for lip in (_UPPER, _LOWER):
@@ -25,7 +25,7 @@ def fullness(shape: Points) -> float:
 
 
 def with_lips_at_most(shape: Points, most: float, share: float) -> Points:
-    """A shape (81, 2) of whose fullness beyond a bound a share only is left; the same array where it is within."""
+    """A shape (81, 2) with only a share of its fullness beyond a bound; the same array where it is within the bound."""
     full = fullness(shape)
     if full <= most:
         return shape

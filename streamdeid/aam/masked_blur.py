@@ -1,4 +1,4 @@
-"""Pictures of skin: what lies in a mask blurred, and a gain laid on."""
+"""Operations on pictures of skin: blur the part inside a mask, and apply a gain."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ FLOOR = np.float32(8)
 """Grey levels added before a logarithm is taken: dark pixels are mostly noise."""
 
 _HALVED, _THIRD = 6.0, 12.0
-"""Blurs, pixels, from which a picture of half and of a third of the size does: they differ by .02 grey levels in a
-decoded face, .2 at most."""
+"""Blurs, pixels, from which a picture of half and of a third of the size is used: the results differ by .02 grey levels
+in a decoded face, .2 at most."""
 
 
 def under_gain(picture: Pixels, gain: Pixels) -> Pixels:
-    """A picture float32 (h, w, 3) with a gain (h, w, 1 or 3), natural log, on what lies above `FLOOR`."""
+    """A picture float32 (h, w, 3) with a gain (h, w, 1 or 3), natural log, applied after `FLOOR` was added."""
     return np.asarray((picture + FLOOR) * np.exp(gain) - FLOOR, np.float32)
 
 
 class MaskedBlur:
-    """Blur of what of a picture lies in a mask: the first of several widths, growing shares of the picture's, at which
-    enough of the mask is near. What depends on the mask alone is made once."""
+    """Blur of the part of a picture that lies in a mask.
+
+    Its width is the first of several, growing shares of the picture's width, at which enough of the mask is near. What
+    depends on the mask alone is computed once."""
 
     def __init__(self, mask: Pixels, shares: tuple[float, ...]) -> None:
         """mask: float32 (h, w), 0 to 1."""
@@ -37,7 +39,7 @@ class MaskedBlur:
             weight = _blurred(_reduced(self._mask[:, :, 0], step), sigma)
             found.append((step, sigma, 1 / (weight + np.float32(1e-4)), np.clip(near / 0.3, 0, 1)))
             near = np.maximum(near, cv2.resize(weight, (width, height)))
-        for step, sigma, by, enough in reversed(found):  # each counts where those before it are not enough
+        for step, sigma, by, enough in reversed(found):  # each width counts where the narrower ones are not enough
             self._widths.insert(0, (step, sigma, by[:, :, None], ((1 - enough) * before)[:, :, None]))
             before = before * enough
 
@@ -54,7 +56,7 @@ class MaskedBlur:
 
 
 def masked_blur(picture: Pixels, mask: Pixels, shares: tuple[float, ...]) -> Pixels:
-    """The blur of a picture (h, w, c) by a mask (h, w) that is needed once (`MaskedBlur`)."""
+    """The blur of a picture (h, w, c) by a mask (h, w) that is used only once (`MaskedBlur`)."""
     return MaskedBlur(mask, shares)(picture)
 
 

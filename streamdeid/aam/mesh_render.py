@@ -1,7 +1,7 @@
-"""Rendering a solid mesh with a z-buffer: of what lies behind one another only the nearest is seen.
+"""Rendering a solid mesh with a z-buffer: where triangles lie behind one another only the nearest is seen.
 
-`synthesise.render_patch` renders a flat mesh; here a nose has a profile and hides the far eye. Like it, a texture
-is rendered into luma and chroma planes at their own sizes.
+`synthesise.render_patch` renders a flat mesh; here a nose has a profile and hides the far eye. As there, a texture is
+rendered into luma and chroma planes at their own sizes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from streamdeid.core.kernel_cache import kernel
 Owners = NDArray[np.int16]
 
 _STEP = 0.03
-"""Step of depth between neighbouring pixels, share of the mesh's width, from which one hides the other: there the
-edge is softened, since nothing else is anti-aliased."""
+"""Step of depth between neighbouring pixels, share of the mesh's width, from which one part hides another: such an edge
+is softened, since nothing else is anti-aliased."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ def render_turned(
     frame_size: tuple[int, int],
     corners: Points,
 ) -> Solid | None:
-    """Render a YUV texture (th, tw, 3) onto a mesh (v, 3) of pixels and depth, of which the smaller is nearer.
+    """Render a YUV texture (th, tw, 3) onto a mesh (v, 3) of pixels and depth; a smaller depth is nearer.
 
     frame_points (v, 2): the mesh in the texture. triangles int32 (t, 3), wound like the screen's axes: those seen from
     behind are left out. The patch covers the rectangle of corners (n, 2), cut to a picture of frame_size (width,
-    height). None when nothing of that lies inside.
+    height). None when nothing of the rectangle lies inside.
     """
     x0, y0 = (max(0, int(v)) & ~1 for v in corners.min(axis=0))
     x1, y1 = (min(limit, int(v) + 2) for v, limit in zip(corners.max(axis=0), frame_size, strict=True))
@@ -72,8 +72,8 @@ def _rendered(
     out: Pixels,
     step: float,
 ) -> Owners:
-    """Render channels of a texture, from the first on, into `out` (h, w, channels), and say which triangle each pixel
-    shows (h, w)."""
+    """Render channels of a texture, from number `first` on, into `out` (h, w, channels); returns the triangle that each
+    pixel shows (h, w)."""
     near = np.full(out.shape[:2], np.inf, np.float32)
     owner = np.full(out.shape[:2], -1, np.int16)
     texture, points = np.ascontiguousarray(texture), np.ascontiguousarray(mesh, np.float64)
@@ -97,7 +97,7 @@ def _z_buffer(texture, first, frame, points, triangles, out, near, owner):  # ty
         area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
         if not area > 1e-6:
             continue
-        # Weights are linear in x and y: what they are at a row's start, and how they grow along it.
+        # Weights are linear in x and y: a row needs their values at its start, and how they grow along it.
         wb_x, wc_x = (cy - ay) / area, -(by - ay) / area
         steps = _inverse(-wb_x - wc_x), _inverse(wb_x), _inverse(wc_x)
         wb_y, wc_y = -(cx - ax) / area, (bx - ax) / area
@@ -116,7 +116,7 @@ def _z_buffer(texture, first, frame, points, triangles, out, near, owner):  # ty
                         owner[y, x] = t
                         u = wa * frame[ia, 0] + wb * frame[ib, 0] + wc * frame[ic, 0]
                         v = wa * frame[ia, 1] + wb * frame[ib, 1] + wc * frame[ic, 1]
-                        # What is no number ends at 0 (`piecewise_affine._bilinear`, which this is, for some channels).
+                        # nan becomes 0. This is `piecewise_affine._bilinear` for some of the channels.
                         u = min(u, last_u) if u > 0 else 0.0
                         v = min(v, last_v) if v > 0 else 0.0
                         x0, y0 = np.uint32(u), np.uint32(v)
@@ -131,7 +131,7 @@ def _z_buffer(texture, first, frame, points, triangles, out, near, owner):  # ty
 
 @kernel
 def _soften_edges(sharp, near, step, out):  # type: ignore[no-untyped-def]
-    """Where the depth jumps to a neighbour that was rendered, too, the mean of the pixel and its neighbours."""
+    """Soften edges: where the depth jumps to a rendered neighbour, take the mean of a pixel and its neighbours."""
     height, width, channels = sharp.shape
     for y in range(1, height - 1):
         for x in range(1, width - 1):

@@ -1,4 +1,4 @@
-"""How the corners of a mouth lie to the line between its lips: what makes a face look stern or friendly at rest."""
+"""Height of the corners of a mouth over the line between its lips: it makes a face look stern or friendly at rest."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _INNER_UPPER, _INNER_LOWER = 62, 66
 
 
 def corner_height(shape: Points) -> float:
-    """Height of the corners of the mouth of a shape (81, 2) over the middle of the inner lips, a share of the mouth's
-    width, across the line of the corners."""
+    """Height of the corners of the mouth of a shape (81, 2) over the middle of the inner lips: a share of the mouth's
+    width, measured at right angles to the line of the corners."""
     return float(levelled(shape)[1])
 
 
@@ -28,14 +28,15 @@ def with_corners_between(shape: Points, lowest: float, highest: float) -> Points
         return shape
     away = (shape[MOUTH] - middle) @ along
     left, right = ((shape[i] - middle) @ along for i in MOUTH_CORNERS)
-    reach = np.maximum(np.where(away < 0, -left, right), 1e-6)  # a mouth drawn aside has a short and a long half
+    reach = np.maximum(np.where(away < 0, -left, right), 1e-6)  # a mouth pulled aside has a short and a long half
     bent = shape.copy()
     bent[MOUTH] -= (up * width * np.clip(away / reach, -1, 1) ** 2)[:, None] * down
     return bent
 
 
 def levelled(shape: Points) -> tuple[tuple[Points, Points, float], float, Points]:
-    """Along the line of the corners, down from it, and its length; their height; the middle of the inner lips."""
+    """Directions along the line of the corners and down from it, and its length; the height of the corners; the middle
+    of the inner lips."""
     left, right = (shape[i] for i in MOUTH_CORNERS)
     width = float(np.hypot(*(right - left))) or 1.0
     along = (right - left) / width

@@ -1,4 +1,4 @@
-"""Principal components of row vectors, by the small side (Turk & Pentland 1991; P5 figure 3)."""
+"""Principal components of row vectors, from the smaller matrix of products (Turk & Pentland 1991; P5 figure 3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from streamdeid.core.arrays import Floats
 
 _TIE = 1e-6
-"""Share of the largest entry by which another is as large: rounding must not decide a sign."""
+"""Share of the largest entry within which another one counts as equally large: rounding must not decide a sign."""
 
 
 @dataclass(frozen=True)

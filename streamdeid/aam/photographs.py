@@ -1,7 +1,7 @@
-"""Annotated photographs of people, for measuring. They are read where they lie and never copied.
+"""Annotated photographs of people, for measuring; they are read where they lie and never copied.
 
-A set is a directory like those `streamdeid train` reads: sub-directories, one of them `neutral`, with a file of the
-same name for the same person in each; or a flat directory of one photograph per person, which all count as neutral.
+A set is a directory like those `streamdeid train` reads. It has sub-directories, one of them `neutral`, with a file of
+the same name for the same person in each; or it is flat, with one photograph per person, which all count as neutral.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def photograph_of(image: NDArray[np.uint8], person: str, expression: str, detect
 
 
 def reduced(photograph: Photograph, width: float) -> Photograph:
-    """The photograph area-reduced so that its face is `width` pixels wide; as it is when that is no reduction."""
+    """The photograph, area-reduced so that its face is `width` pixels wide; unchanged where the face is no wider."""
     sample = photograph.sample
     scale = width / float(np.ptp(sample.points[:, 0]))
     if scale >= 1:
@@ -122,7 +122,7 @@ def reduced(photograph: Photograph, width: float) -> Photograph:
         iris=moved(face.iris),
         depth=face.depth * scale,
         mesh=np.column_stack([moved(face.mesh[:, :2]), face.mesh[:, 2] * scale]),
-        # Points of the second network that stayed behind would be a doubt, and the face redacted.
+        # Keypoints left at their old places would make the face doubtful, and it would be redacted.
         keypoints=None if seen is None else replace(seen, box=framed(seen.box), points=moved(seen.points)),
     )
     return replace(photograph, image=image, face=smaller, sample=sample_of(image, smaller, photograph.person))

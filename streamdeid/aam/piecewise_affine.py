@@ -35,7 +35,7 @@ class WarpTable:
 
     @cached_property
     def nearest(self) -> NDArray[np.int32]:
-        """int32 (h, w): for each pixel of the frame the number of the nearest one inside the mesh, its own there."""
+        """int32 (h, w): for each pixel of the frame the number of the nearest one inside the mesh; inside, its own."""
         outside = np.ones(self.size[::-1], np.uint8)
         outside[self.rows, self.columns] = 0
         _, labels = cv2.distanceTransformWithLabels(outside, cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL)
@@ -116,11 +116,11 @@ def render(
     covered: NDArray[np.uint8],
     first: int = 0,
 ) -> None:
-    """Render a texture, float32 (th, tw, n), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels): as many
-    of its channels as `out` has, from the one with number `first` on.
+    """Render a texture, float32 (th, tw, n), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels).
 
-    frame_points (v, 2): the mesh in the texture. covered, uint8 (h, w), is set to 1 where something was drawn.
-    Triangles turned away from the camera (wound the other way) are left out, so a turned head hides its far side.
+    It renders as many channels as `out` has, from number `first` of the texture on. frame_points (v, 2): the mesh in
+    the texture. covered, uint8 (h, w), is set to 1 where something was rendered. Triangles turned away from the camera
+    (wound the other way) are left out, so a turned head hides its far side.
     """
     if first + out.shape[2] > texture.shape[2]:
         raise ValueError("the texture has fewer channels than are drawn")
@@ -160,7 +160,7 @@ def _rasterise(points, triangles, triangle, weights):  # type: ignore[no-untyped
 @kernel
 def _bilinear(image, x, y, out):  # type: ignore[no-untyped-def]
     height, width, channels = image.shape
-    # Written so that what is no number ends at 0: clamped by min and max it would index memory far outside the image.
+    # Written so that nan becomes 0: clamped by min and max it would index memory far outside the image.
     x = min(x, width - 1.0) if x > 0 else 0.0
     y = min(y, height - 1.0) if y > 0 else 0.0
     x0, y0 = int(x), int(y)
@@ -210,9 +210,10 @@ def _inverse(growth):  # type: ignore[no-untyped-def]
 
 @kernel
 def _first_and_last(wb, wc, steps, count):  # type: ignore[no-untyped-def]
-    """Where along a row of `count` pixels a triangle may begin and end, a pixel more to either side: weights of b and c
-    at the row's start, and in how many pixels the weights of a, b and c grow by 1, 0 for one that does not grow. The
-    end is before the start where it meets none."""
+    """First and last pixel of a triangle along a row of `count` pixels, with up to one pixel more on either side.
+
+    wb, wc: weights of b and c at the row's start. steps: in how many pixels the weights of a, b and c grow by 1; 0 for
+    a weight that does not grow. The last is before the first where the triangle meets no pixel."""
     low, high = 0.0, count - 1.0
     for weight, step in ((1 - wb - wc, steps[0]), (wb, steps[1]), (wc, steps[2])):
         if step > 0:
@@ -244,7 +245,7 @@ def _render(texture, first, frame, points, triangles, out, covered):  # type: ig
         u_a, v_a = frame[ia]
         u_b, v_b = frame[ib, 0] - u_a, frame[ib, 1] - v_a
         u_c, v_c = frame[ic, 0] - u_a, frame[ic, 1] - v_a
-        # Divisions take longest of all, so each is done once for a triangle.
+        # Divisions are the slowest operations, so each is done once for a triangle.
         share = 1 / area
         wb_x, wc_x = (cy - ay) * share, -(by - ay) * share
         wa_x = -wb_x - wc_x
@@ -256,7 +257,7 @@ def _render(texture, first, frame, points, triangles, out, covered):  # type: ig
             wc = ((bx - ax) * (y - ay) - (by - ay) * (left - ax)) * share
             low, high = _first_and_last(wb, wc, steps, right - left + 1)
             low, high = left + low, left + high
-            # Which pixels count at the ends says the same sum as always: neighbours share their edge.
+            # Always the same sum decides which pixels at the ends count, since neighbouring triangles share an edge.
             while low <= high and not _inside(low, y, ax, ay, bx, by, cx, cy, share):
                 low += 1
             while low <= high and not _inside(high, y, ax, ay, bx, by, cx, cy, share):

@@ -1,8 +1,8 @@
-"""Lips of one tone, in the range that fair donors' have.
+"""Lips of one tone, in the range of the lips of fair donors.
 
-The lips of dark donors are dark above and pale below; brought to a fair skin's tone they are violet and two-coloured,
-and paint is as red as it was. So lips are evened within themselves, and how much darker, redder and bluer than skin
-they are on the whole is held to what it is in the gallery. A function of the surrogate alone.
+The lips of dark donors are dark above and pale below. Brought to a fair skin's tone they are violet and two-coloured,
+and lipstick stays as red as it was. So the tone of lips is evened out, and how much darker, redder and bluer than skin
+they are as a whole is limited to the range in the gallery. It is a function of the surrogate alone.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
 
 _SCALES = (0.025, 0.06, 0.15)
-"""Blurs over which lips are even, shares of the frame's width."""
+"""Blurs over which lips are evened out, shares of the frame's width."""
 _KEPT, _KEPT_TINT = 0.3, 0.3
 """Shares that stay of soft differences of brightness and of colour within lips: they are a little darker above."""
 _DARK, _RED, _BLUE = (-0.34, -0.17), (0.13, 0.25), (0.07, 0.14)
-"""How much darker (natural log of luma), redder (log R - log G) and bluer (log B - log G) than skin lips are on the
-whole: means of London's 69 fair donors -.28, .20 and .13, standard deviations .065, .046 and .031. Black donors' are
--.08, .05 and .11."""
+"""Ranges of how much darker (natural log of luma), redder (log R - log G) and bluer (log B - log G) than skin lips are
+as a whole. The means of London's 69 fair donors are -.28, .20 and .13, their standard deviations .065, .046 and .031.
+The means of black donors are -.08, .05 and .11."""
 
 
 def with_plain_lips(picture: Pixels, zones: Zones, skin: Pixels) -> Pixels:

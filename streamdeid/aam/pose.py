@@ -1,7 +1,7 @@
 """Head pose: the mean face, with its mean depth, seen under scaled orthography.
 
-A turned face is brought into the model's frame by undoing this view with the *mean* depth and, after the exchange,
-put back by the same view, so that errors of the depth cancel: what is published is the original's place plus the
+A turned face is brought into the model's frame by undoing this view with the *mean* depth. After the exchange it is put
+back by the same view, so that errors of the depth cancel: a published point is the original's place plus the
 foreshortened difference between the surrogate and the person.
 """
 
@@ -51,7 +51,7 @@ class HeadPose:
         return seen
 
     def to_frame(self, points: Points, depth: Points) -> Points:
-        """Inverse of `to_image`. Near a profile view the depth direction is held to a tenth, not divided by zero."""
+        """Inverse of `to_image`. Near a profile view the foreshortened direction is divided by a tenth, not by zero."""
         flat = (points - self.shift) / self.scale - np.outer(depth, self.rotation[:2, 2])
         u, s, vt = np.linalg.svd(self.rotation[:2, :2])
         inverse = vt.T @ np.diag(1 / np.maximum(s, 0.1)) @ u.T

@@ -9,8 +9,8 @@ from streamdeid.core.kernel_cache import kernel
 
 @kernel
 def solved(matrix, right):  # type: ignore[no-untyped-def]
-    """Solution of a symmetric, positive system (q, q), (q,), by Cholesky's way; numbers that are none when it is not
-    positive. In place."""
+    """Solution of a symmetric, positive system (q, q), (q,), by Cholesky's method, in place; nan when the system is not
+    positive."""
     q = len(right)
     for j in range(q):
         for k in range(j):

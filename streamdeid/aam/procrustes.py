@@ -12,7 +12,7 @@ from streamdeid.core.similarity import Similarity
 def align(source: Points, target: Points, weights: Points | None = None) -> Similarity:
     """The similarity that takes source (n, 2) nearest to target (n, 2), least squares, weights (n,) non-negative.
 
-    Raises ValueError for points that are not as many."""
+    Raises ValueError when the numbers of points or weights differ."""
     w = np.ones(len(source)) if weights is None else weights
     if not len(source) == len(target) == len(w):
         raise ValueError("there have to be as many points on both sides, and weights")
@@ -36,7 +36,7 @@ def _aligned(source: Points, target: Points, weights: Points) -> tuple[Points, P
         along += weights[k] * (px * qx + py * qy)
         across += weights[k] * (px * qy - py * qx)
     linear = np.eye(2)
-    if not spread <= 0:  # also of what is no number
+    if not spread <= 0:  # also for nan
         along, across = along / spread, across / spread
         linear[0, 0], linear[0, 1], linear[1, 0], linear[1, 1] = along, -across, across, along
     shift = np.empty(2)

@@ -1,8 +1,8 @@
-"""Training anew without leaving the identity space: what was chosen and measured in it holds on.
+"""Training anew without leaving the identity space, so that everything chosen and measured in it stays valid.
 
-Linear algebra rounds differently on other processors and with other numbers of threads, and the sign of a component
-is free. So a second training of the same photographs gives the same space in slightly other numbers, and a face drawn
-with a key would come out another. Where the new numbers are the old ones but for that, the old ones stay.
+Linear algebra rounds differently on other processors and with other numbers of threads, and the sign of a component is
+free. So a second training on the same photographs gives the same space in slightly different numbers, and a face
+sampled with a key would be another one. Where the new numbers differ from the old ones only by that, the old ones stay.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from streamdeid.errors import InputError
 Array = NDArray[np.generic]
 
 _ROUNDING = 1e-5
-"""Largest difference that is rounding, as a share of an array's largest entry. Two processors differed by 2e-7 (in
-float32), one photograph of 204 left out makes 1e-2."""
+"""Largest difference that counts as rounding, as a share of an array's largest entry. Two processors differed by 2e-7
+(in float32); leaving out one photograph of 204 makes a difference of 1e-2."""
 _HALF_ROUNDING = 2e-3
 """The same of the texture basis, whose entries are stored in 16 bits."""
 

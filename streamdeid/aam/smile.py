@@ -1,9 +1,9 @@
-"""What a smile does to a shape, learnt from people photographed at rest and smiling.
+"""How a smile changes a shape, learnt from people photographed at rest and smiling.
 
 The direction is the mean displacement of the vertices from a person's shape at rest to the same person's smile. The
 amount of a smile in one shape is 1/2 + <weights, shape - mean shape>: ridge regression on the shape components, each
-divided by its standard deviation, scaled so that one mean smile adds 1. So it is 0 for the training set's mean face at
-rest and 1 for its mean smile: the mean shape, into which both went alike, stands half-way.
+divided by its standard deviation, scaled so that one mean smile adds 1. So the amount is 0 for the training set's mean
+face at rest and 1 for its mean smile: the mean shape contains both equally, and lies half-way.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import MIRROR
 
 _RIDGE = 0.025
-"""Share of a row that ridge regression adds for each row there is (10 for the 408 of London): from 1 to 100 the
-people left out are told apart equally well (21 of 204 on the wrong side of 1/2)."""
+"""Ridge of the regression for each row (10 in all for the 408 rows of London): with 1 to 100 in all, the shapes of the
+people left out are classified equally well (21 of 204 on the wrong side of 1/2)."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def learn_smile(neutral: Points, smiling: Points, mean: Points, components: Comp
     rows = shapes.reshape(len(shapes), -1) @ components.basis.T / scale
     target = np.repeat([-0.5, 0.5], len(neutral))
     found = np.linalg.solve(rows.T @ rows + _RIDGE * len(rows) * np.eye(len(scale)), rows.T @ target)
-    # The mirror images make both symmetric but for rounding.
+    # The mirror images make both symmetric except for rounding.
     weights = _symmetric((found / scale @ components.basis).reshape(mean.shape))
     direction = _symmetric((smiling - neutral).mean(axis=0))
     return Smile(direction, weights / float((weights * direction).sum()))
@@ -49,8 +49,8 @@ def learn_smile(neutral: Points, smiling: Points, mean: Points, components: Comp
 def amounts_left_out(
     neutral: Points, smiling: Points, mean: Points, components: Components, width: float
 ) -> tuple[Points, Points]:
-    """Amount in each person's shape at rest and in the smile, float64 (p,) both, by rules learnt from the others; the
-    arguments are those of `learn_smile`."""
+    """Amount of a smile in each person's shapes at rest and smiling, float64 (p,) both, by weights learnt from the
+    other people; the arguments are those of `learn_smile`."""
     found = []
     for person in range(len(neutral)):
         others = [np.delete(shapes, person, axis=0) for shapes in (neutral, smiling)]

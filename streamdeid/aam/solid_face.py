@@ -1,9 +1,9 @@
-"""The face as a solid: the landmarker's mean mesh, moved by what a shape differs from the mean (methods.md 6.3 item 4).
+"""The face as a solid: the landmarker's mean mesh, moved as a shape differs from the mean (methods.md 6.3 item 4).
 
 The appearance mesh has 81 vertices and no thickness where it matters: turned beyond some 30 degrees its nose has no
 profile and hides nothing. The landmarker's mesh has 468 vertices with depth. Both are tied together twice: `solid`
-moves the mean mesh by a thin-plate spline over the 81 points, `flattened` lays its vertices where the drawing of the
-81 points has them. Between the two a face goes over from flat to solid with no seam.
+moves the mean mesh by a thin-plate spline over the 81 points, and `flattened` puts its vertices where the flat mesh of
+the 81 points renders them. Between the two a face changes from flat to solid with no seam.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _UNIT = 100.0
 _STIFF = 1e-3
 """Smoothing of the splines."""
 _GAPE = 30.0
-"""Pixels by which the mean's lips, which touch, are held apart where the spline is computed, so that what moves the
-lower lip leaves the upper one alone; and over how many pixels below them that fades."""
+"""Pixels by which the mean's lips, which touch, are moved apart where the spline is computed, so that a movement of the
+lower lip does not move the upper one. It fades over `_GAPE_FADES` pixels below the lips."""
 _GAPE_FADES = 60.0
 _UPPER_LIP, _LOWER_LIP = np.array([61, 62, 63]), np.array([65, 66, 67])
 _UPPER_RIM, _LOWER_RIM = LIP_RING[1:10], LIP_RING[11:]
 
 
 class SolidFace:
-    """The mean mesh in a model's frame, and what moves it. v = 81 points, m = 468 vertices of the mesh."""
+    """The mean mesh in a model's frame, and the splines that move it. v = 81 points, m = 468 vertices of the mesh."""
 
     def __init__(self, mean_mesh: Points, mean_shape: Points, depth: Points, triangles: NDArray[np.int32]) -> None:
-        """mean_mesh (m, 3): the landmarker's, over the mean shape (v, 2) with its depth (v,). triangles int32 (t, 3):
-        the appearance mesh, its mouth closed."""
+        """mean_mesh (m, 3): the landmarker's mean mesh, over the mean shape (v, 2) with its depth (v,). triangles int32
+        (t, 3): the appearance mesh with a closed mouth."""
         self._mean_shape, self._depth = mean_shape, depth
         self.mesh = mean_mesh
         """float64 (m, 3): x and y are the places of the vertices in a texture, too."""
@@ -46,13 +46,13 @@ class SolidFace:
         return self.mesh + self._spread @ moved
 
     def flattened(self, points: Points) -> Points:
-        """Where the drawing of points (v, 2) on the appearance mesh has the vertices, (m, 2)."""
+        """Places of the vertices, (m, 2), where the flat appearance mesh at points (v, 2) renders them."""
         placed: Points = np.einsum("mk,mkd->md", self._weights, points[self._corners])
         return placed
 
     def pose(self, mesh: Points) -> HeadPose:
         """Pose of the landmarker's mesh (m, 3) in a picture: similarity of the vertices that expressions move least
-        (Procrustes in three dimensions). Raises LinAlgError for what has no pose."""
+        (Procrustes in three dimensions). Raises LinAlgError for a mesh that has no pose."""
         a0, b0 = self.mesh[RIGID_VERTICES].mean(axis=0), mesh[RIGID_VERTICES].mean(axis=0)
         a, b = self.mesh[RIGID_VERTICES] - a0, mesh[RIGID_VERTICES] - b0
         u, s, vt = np.linalg.svd(b.T @ a)
@@ -62,8 +62,8 @@ class SolidFace:
         return HeadPose(scale, rotation, b0[:2] - scale * (a0 @ rotation.T)[:2])
 
     def undone(self, points: Points, pose: HeadPose, mesh: Points) -> Points:
-        """Points (n, 3) of a picture with a pose undone, in the model's frame. mesh (m, 3): the same face's, whose
-        rigid vertices say where the picture's depth is zero."""
+        """Points (n, 3) of a picture with a pose undone, in the model's frame. mesh (m, 3): that of the same face; its
+        rigid vertices tell where the picture's depth is zero."""
         middle = self.mesh[RIGID_VERTICES].mean(axis=0)
         back: Points = (points - mesh[RIGID_VERTICES].mean(axis=0)) @ pose.rotation / pose.scale + middle
         return back
@@ -77,7 +77,7 @@ def seen(solid: Points, pose: HeadPose) -> Points:
 
 
 def _gaping(mean_shape: Points, vertices: Points) -> tuple[Points, Points]:
-    """Landmarks (v, 2) and vertices (m, 2) of the mean with its mouth held open."""
+    """Landmarks (v, 2) and vertices (m, 2) of the mean with its mouth opened."""
     lips = mean_shape[60:65]
     half, middle = float(lips[4, 0] - lips[0, 0]) / 2, float(lips[[0, 4], 0].mean())
 
@@ -112,7 +112,7 @@ def _spline(sites: Points, places: Points) -> Points:
 
 
 def _located(places: Points, points: Points, triangles: NDArray[np.int32]) -> tuple[NDArray[np.int32], Points]:
-    """For each place (m, 2) the triangle (3,) of a mesh over points (v, 2) that it lies in, or nearest to, and its
+    """For each place (m, 2) the triangle (3,) of a mesh over points (v, 2) that holds it, or is nearest, and its
     barycentric coordinates there."""
     corners = points[triangles]
     area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

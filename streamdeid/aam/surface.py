@@ -1,6 +1,6 @@
-"""The surface of the mean face in the model's frame: where each pixel of a texture faces, and how steep it is.
+"""The surface of the mean face in the model's frame: the direction each pixel of a texture faces, and its slope.
 
-It comes from the landmarker's mean mesh over the training photographs; light on a face is told by its normals.
+It comes from the landmarker's mean mesh over the training photographs. The light on a face depends on its normals.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ OVAL = np.array(
 )  # fmt: skip
 """The landmarker's own outline of a face, vertices of its mesh in turn."""
 _JOINT = 0.08
-"""Width of the rim over which the mesh goes over into its continuation, share of the frame's."""
+"""Width of the rim over which the mesh fades into its continuation, share of the frame's width."""
 _STEEPEST = 1.2
 _MOST_SLIDE = 12.0
-"""Pixels of the model's frame by which a point may come nearer or go away."""
+"""Most pixels of the model's frame by which a point comes nearer or goes away."""
 _NOSE = slice(27, 36)
 
 
 def surface_normals(mean_mesh: Points, size: tuple[int, int]) -> Pixels:
-    """Unit normals float32 (h, w, 3) towards the camera of a mean mesh (468, 3) in a frame of size (width, height):
-    right, down and forwards; beyond its outline those of a smooth continuation."""
+    """Unit normals float32 (h, w, 3) towards the camera of a mean mesh (468, 3) in a frame of size (width, height).
+
+    Their components are right, down and forwards; beyond the mesh's outline they are those of a smooth continuation."""
     width, height = size
     flat = np.ascontiguousarray(mean_mesh[:, :2])
     table = scaled_table(flat, triangulate(flat, OVAL), size, width)
@@ -63,7 +64,7 @@ def vertex_slopes(normals: Pixels, mean_shape: Points) -> Points:
 
 
 def slid_depth(depth: Points, moved: Points, slopes: Points) -> Points:
-    """Depth (81,) of points that moved (81, 2) over a surface with these slopes (81, 2) from where it was depth (81,):
-    a point that slides over the surface of a face comes nearer or goes away."""
+    """Depth (81,) of points after they moved (81, 2) over a surface with slopes (81, 2); depth (81,): theirs before. A
+    point that slides over the surface of a face comes nearer or goes away."""
     slid: Points = depth + np.clip((moved * slopes).sum(axis=1), -_MOST_SLIDE, _MOST_SLIDE)
     return slid

@@ -36,7 +36,7 @@ class Patch:
 
 
 def extended(pixels: Pixels, table: WarpTable) -> Pixels:
-    """Texture as a picture (height, width, channels), its border colours repeated outside the mesh and in the mouth,
+    """A texture as a picture (height, width, channels), its border colours repeated outside the mesh and in the mouth,
     so that bilinear sampling at the rim never meets an empty pixel."""
     return np.asarray(pixels[table.nearest], np.float32)
 
@@ -55,7 +55,7 @@ def render_patch(
     margin: float,
 ) -> Patch | None:
     """Render a YUV texture (th, tw, 3) onto the mesh at image points (v, 2), in the mesh's rectangle grown by `margin`
-    pixels and cut to a picture of frame_size (width, height). None when nothing of it lies inside."""
+    pixels and cut to a picture of frame_size (width, height). None when nothing of the rectangle lies inside."""
     low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
     x0, y0 = (max(0, int(v)) & ~1 for v in low)
     x1, y1 = (min(limit, int(v) + 2) for v, limit in zip(high, frame_size, strict=True))

@@ -1,4 +1,4 @@
-"""Training: photographs to an appearance model (methods.md 1.11). Deterministic: training twice gives the same file."""
+"""Training of an appearance model on photographs (methods.md 1.11); training twice gives the same file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TrainingSettings:
     share: float = 0.98
     """Share of the variance kept, of shape and of texture."""
     most_texture: int = 120
-    """At most so many texture components."""
+    """Most texture components."""
     fit_width: int = 64
     fit_components: int = 40
 
@@ -96,7 +96,7 @@ def train(
 ) -> AppearanceModel:
     """Train a model on photographs; mirror images are added here, so the mean face is symmetric.
 
-    smiles: for each person of whom there are both, the numbers of the samples at rest and smiling.
+    smiles: for each person with both photographs, the numbers of the samples at rest and smiling.
     """
     everything = [pair for given in samples for pair in (given, mirrored(given))]
     mean, aligned = generalised_procrustes(np.stack([s.points for s in everything]))
@@ -155,7 +155,7 @@ def train(
 
 
 def pairs_of(shapes: Points, smiles: Sequence[tuple[int, int]]) -> tuple[Points, Points]:
-    """Shapes at rest and smiling, (p, 81, 2) both, out of those of all samples (n, 81, 2)."""
+    """Shapes at rest and smiling, (p, 81, 2) both, out of the shapes of all samples (n, 81, 2)."""
     rest, smiling = np.array(smiles, np.intp).reshape(-1, 2).T
     return shapes[rest], shapes[smiling]
 
@@ -191,8 +191,8 @@ def _depth_and_iris(samples: Sequence[Sample], mean_shape: Points) -> tuple[Poin
 
 
 def _mean_mesh(samples: Sequence[Sample], mean_shape: Points, width: float) -> Points:
-    """Mean mesh (468, 3) in the frame, under the similarity that lays the vertices on the mean shape; depth from the
-    vertices' own mean depth, as `AppearanceModel.depth` is."""
+    """Mean mesh (468, 3) in the frame, under the similarity that aligns the 81 points to the mean shape; depth is from
+    the mean depth of these points, as `AppearanceModel.depth` is."""
     total = np.zeros_like(samples[0].mesh)
     for given in samples:
         to_frame = align(given.points, mean_shape)
@@ -218,8 +218,9 @@ def _skin_alone(shape: Points, triangles: NDArray[np.int32], size: tuple[int, in
 
 
 def learn_folds(textures: Sequence[Pixels], smiles: Sequence[tuple[int, int]]) -> Pixels:
-    """Mean log ratio float32 (f, 3) of the smiling to the neutral texture of each pair and of its mirror images;
-    textures (f, 3): of every sample and, each after its own, its mirror image. Exposure drops out."""
+    """Mean log ratio float32 (f, 3) of the smiling to the neutral texture, over all pairs and their mirror images.
+
+    textures (f, 3): those of every sample, each followed by that of its mirror image. Exposure drops out."""
     total = np.zeros(textures[0].shape)
     for rest, smiling in smiles:
         for side in (0, 1):
@@ -229,7 +230,9 @@ def learn_folds(textures: Sequence[Pixels], smiles: Sequence[tuple[int, int]]) -
 
 
 def _fit_model(textures: Sequence[Pixels], settings: TrainingSettings) -> tuple[Pixels, Pixels, Points]:
-    """Grey of textures (f, 3) in a small frame, of zero mean and unit norm, so that gain and bias of light drop out."""
+    """Mean, basis and variances of the grey of textures (f, 3) in a small frame.
+
+    Each has zero mean and unit norm, so that gain and bias of light drop out."""
     rows = np.stack([normalised_grey(texture.mean(axis=1)) for texture in textures]).astype(np.float64)
     mean = rows.mean(axis=0)
     mean /= np.linalg.norm(mean)

@@ -1,7 +1,7 @@
 """A photograph as other cameras would have shown it: in other light, less sharp, slightly turned.
 
 Rules on identity vectors that are fitted to studio photographs alone take a lamp from the side or a soft picture for a
-trait of the person. These variations leave the person as they are and change what cameras change.
+trait of the person. These variations leave the person unchanged and change only what differs between cameras.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from streamdeid.aam.train import Sample
 from streamdeid.core.arrays import Pixels, Points
 
 _LIGHT = 0.35
-"""Standard deviation, natural log, of the light's slope from the middle to a side of the face; half as much of its
-curvature, a quarter in the colour of the whole."""
+"""Standard deviation, natural log, of the light's slope from the middle to a side of the face; that of its curvature is
+half as much, that of the colour of the whole a quarter."""
 _CONTRAST = (0.75, 1.15)
 _BLUR = (0.3, 4.0)
 """Sigma of the blur in pixels of the model's frame: a face of 200 px in focus to one of about 40 px."""
 _TURN = 0.25
-"""Largest turn of the head to a side and up or down, radians. Turned back to frontal by the mean face's depth, a face
-keeps an error where its own is another."""
+"""Largest turn of the head to a side and up or down, radians. A face that is turned back to frontal by the mean face's
+depth keeps an error where its own depth differs."""
 
 
 def variation(given: Sample, texture: Pixels, model: AppearanceModel, rng: np.random.Generator) -> Points:

@@ -12,12 +12,12 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
 _ABOUT_EYES = 0.1
-"""How far from the lids' edge their skin reaches, share of the frame's width."""
+"""How far the skin of the lids reaches from their edge, share of the frame's width."""
 _BELOW_NOSE = 0.04
 """Height over which the lower face begins, share of the frame's width."""
 _LASHES, _LIP_RIM, _HOLES = 0.022, 0.012, (0.03, 0.012)
 """How far lashes reach from the lids' edge, a lip's rim beyond its landmarks, and the dark of nostrils above and below
-theirs, shares of the frame's width."""
+their landmarks, shares of the frame's width."""
 _RIM = 0.04
 """Width of the rim of the mesh in which hair and background show, share of the frame's width."""
 
@@ -27,7 +27,7 @@ class Zones:
     """Masks float32 (h, w), 0 to 1."""
 
     skin: Pixels
-    """1 on plain skin, 0 on and about eyes, brows, lips and nostrils. It goes on beyond the mesh."""
+    """1 on plain skin, 0 on and about eyes, brows, lips and nostrils. The mask continues beyond the mesh."""
     lower: Pixels
     """Rises from 0 to 1 just below the nose: where a beard grows."""
     lips: Pixels
@@ -43,7 +43,7 @@ class Zones:
     _blurs: dict[tuple[str, tuple[float, ...]], MaskedBlur] = field(default_factory=dict, init=False, repr=False)
 
     def blurred(self, picture: Pixels, zone: str, shares: tuple[float, ...]) -> Pixels:
-        """What of a picture (h, w, c) lies in a zone, by its name, blurred by shares of the width (`MaskedBlur`)."""
+        """The part of a picture (h, w, c) in a zone, given by name, blurred by shares of the width (`MaskedBlur`)."""
         blur = self._blurs.get((zone, shares))
         if blur is None:
             blur = self._blurs[zone, shares] = MaskedBlur(getattr(self, zone), shares)
@@ -56,7 +56,7 @@ class Zones:
 
     @classmethod
     def of(cls, mean_shape: Points, frame_width: int, size: tuple[int, int]) -> Zones:
-        """Zones of a mean shape (81, 2), given in a frame of that width, in one of size (width, height)."""
+        """Zones of a mean shape (81, 2), given in a frame `frame_width` wide, in a frame of size (width, height)."""
         width, height = size
         points = mean_shape * (width / frame_width)
         rows = np.arange(height, dtype=np.float32)[:, None] + np.zeros((1, width), np.float32)
@@ -78,7 +78,7 @@ class Zones:
 
 
 def _bare(points: Points, hair: Pixels, size: tuple[int, int]) -> Pixels:
-    """`Zones.bare` (h, w) of a mesh (81, 2): what brows (h, w), eyes with their lashes, lips and nostrils leave."""
+    """`Zones.bare` (h, w) of a mesh (81, 2): all of it but brows (h, w), eyes with lashes, lips and nostrils."""
     width, height = size
     eyes = _soft([_wider(points[eye], _LASHES * width) for eye in (LEFT_EYE, RIGHT_EYE)], size, 0.008)
     lips = _soft([_wider(points[OUTER_LIP], _LIP_RIM * width)], size, 0.008)
@@ -95,7 +95,7 @@ def _bare(points: Points, hair: Pixels, size: tuple[int, int]) -> Pixels:
 
 
 def _wider(eye: Points, reach: float) -> Points:
-    """A part's points (n, 2) moved away from its middle by so many pixels."""
+    """Points (n, 2) of a part of the face, moved away from its middle by so many pixels."""
     away = eye - eye.mean(axis=0)
     wider: Points = eye + reach * away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-6)
     return wider

@@ -1,4 +1,4 @@
-"""What was found in a recording and what was decided of it, kept beside it; and edits of that.
+"""The analysis of a recording, which holds what was found and decided, and the edits of it; both lie beside the video.
 
-Values and files only: no pixels, no identity vectors, nothing that renders or decides.
+This package has values and files only. It has no pixels and no identity vectors, and it renders and decides nothing.
 """

@@ -1,12 +1,13 @@
-"""What edits do to an analysis: what is left open, covered besides and shown as whom, frame by frame. No pixels.
+"""Applies edits to an analysis: per frame the redactions left out, those added, and each track's person. No pixels.
 
-* An edit names a person as it was called when the edit was made; who was joined since is meant together with the other.
-* Edits of the same thing take effect in their order: who is shown and then covered is covered.
-* A person who is to be visible stays covered in frames in which it is in doubt who that is, and in those in which the
-  place of a redaction that stays, or one that a hand drew, meets theirs: somebody else's redaction must stay whole.
-* Whose person nobody knows is never left visible by an edit about a person.
+* An edit names a person by the number at the time of the edit. If that person was joined with another since, the edit
+  is about both.
+* Edits of the same thing take effect in their order: a person who is shown and then redacted is redacted.
+* A person who is to be visible stays redacted in two kinds of frames: those in which the place is ambiguous, and those
+  in which it meets a place drawn by hand or a redaction that stays, because another's redaction must stay whole.
+* An edit about a person never leaves a place visible whose person is not known.
 
-States of edits are compared by what they do, so an edit that changes nothing touches no frame.
+States of the edits are compared by their effects, so an edit that changes nothing touches no frame.
 """
 
 from __future__ import annotations
@@ -35,18 +36,19 @@ from streamdeid.core.arrays import Box, Flags, Floats, Ints
 
 @dataclass(frozen=True)
 class FrameEdits:
-    """What edits do to one frame."""
+    """The effect of the edits on one frame."""
 
     removed: frozenset[int]
-    """Tracks whose redaction was taken away as false."""
+    """Tracks whose redaction was removed as false."""
     visible: Mapping[int, int]
-    """Tracks left open because their person is to be visible, with the person."""
+    """Tracks left without a redaction because their person is to be visible, with that person."""
     kept: Mapping[int, int]
-    """Tracks that stay covered though their person is to be visible: in doubt, or somebody else meets them."""
+    """Tracks that stay redacted though their person is to be visible, with that person: the track is ambiguous, or a
+    redaction that stays meets it."""
     places: Sequence[tuple[int, Box]]
-    """Places to cover besides, with their numbers."""
+    """Additional places to redact, with their numbers."""
     regions: Sequence[Box]
-    """Regions to fill besides."""
+    """Additional regions to fill."""
     persons: Mapping[int, int]
     """The person of each track whose person is known, after joining and parting."""
 
@@ -58,16 +60,17 @@ class FrameEdits:
 
 @dataclass(frozen=True)
 class Summary:
-    """What edits did, in counts, for the report."""
+    """Counts of what the edits did, for the report."""
 
     visible: Mapping[int, tuple[int, int]]
-    """By person: in how many frames visible, of how many in which they are there and were to be."""
+    """By person: the number of frames in which the person is visible, and of those in which the person is present and
+    was to be visible."""
     covered_places: int
     covered_frames: int
-    """Places covered by hand, and frames with one."""
+    """Places redacted by hand, and frames with such a place."""
     removed_tracks: int
     removed_frames: int
-    """Tracks with a redaction taken away, and frames in which one was."""
+    """Tracks of which a redaction was removed, and frames in which one was removed."""
     regions: int
     region_frames: int
     joined: int
@@ -79,10 +82,11 @@ class Summary:
 
 
 class Applied:
-    """What some edits, which passed `check_edits`, do to an analysis. Made anew for each state of the edits."""
+    """The effect of some edits on an analysis; it is made anew for each state of the edits."""
 
     def __init__(self, places: Places, edits: Sequence[Edit]) -> None:
-        """places: of the analysis. edits: in their order, such as `Edits.done` or the first of them."""
+        """places: those of the analysis. edits: such as `Edits.done` or the first of them, in their order; they have
+        passed `check_edits`."""
         self._places, self._edits = places, tuple(edits)
         self._drawn = list({one.number: one for one in edits if isinstance(one, CoverPlace)}.values())
         self._regions = [one for one in edits if isinstance(one, CoverRegion)]
@@ -91,7 +95,7 @@ class Applied:
         self._alias = alias
         self._times = np.zeros(len(places.track), dtype=np.int64)
         self.surrogates: dict[int, int] = {}
-        """By person: how many times another surrogate was asked for; only those of whom it was."""
+        """By person: how many times another surrogate was asked for; only persons for whom this is at least 1."""
         for edit in edits:
             if isinstance(edit, AnotherSurrogate):
                 person = alias.get(edit.person, edit.person)
@@ -103,7 +107,7 @@ class Applied:
         self._visible = self._wanted & ~self._kept_covered()
 
     def at(self, frame: int) -> FrameEdits:
-        """What is done to a frame, counted from 0."""
+        """The effect of the edits on a frame. frame: counted from 0."""
         here, track = self._places.rows(frame), self._places.track
         visible, wanted = self._visible[here], self._wanted[here]
         named = list(zip(track[here].tolist(), self._person[here].tolist(), strict=True))
@@ -118,29 +122,29 @@ class Applied:
         )
 
     def besides(self, frame: int) -> tuple[Sequence[tuple[int, Box]], Sequence[Box]]:
-        """Places, with their numbers, and regions that are covered besides in a frame, counted from 0."""
+        """The additional places, with their numbers, and regions to redact in a frame. frame: counted from 0."""
         places = tuple((one.number, one.boxes[frame - one.first]) for one in self._drawn if _in(one, frame))
         regions = (one for one in self._regions if _first_last(one.span, frame + 1)[0] <= frame <= _end(one))
         return places, tuple(one.box for one in regions)
 
     @property
     def person(self) -> Ints:
-        """int64 (n,): who each place is of, after joining and parting; 0 for nobody known. Not to be written to."""
+        """int64 (n,): the person of each place, after joining and parting; 0 if not known. Do not write to it."""
         return self._person
 
     @property
     def visible(self) -> Flags:
-        """bool (n,): places left open because their person is to be visible. Not to be written to."""
+        """bool (n,): places without a redaction because their person is to be visible. Do not write to it."""
         return self._visible
 
     @property
     def removed(self) -> Flags:
-        """bool (n,): places whose redaction was taken away as false. Not to be written to."""
+        """bool (n,): places whose redaction was removed as false. Do not write to it."""
         return self._removed
 
     @cached_property
     def persons(self) -> Mapping[int, int]:
-        """By tracklet: its person after joining and parting; those of nobody, or of more than one, are left out."""
+        """By tracklet: its person after joining and parting. Tracklets with no person, or several, are left out."""
         found: dict[int, set[int]] = {}
         known = (self._places.tracklet > 0) & (self._person > 0)
         pairs = np.unique(np.stack([self._places.tracklet[known], self._person[known]], axis=1), axis=0)
@@ -149,7 +153,8 @@ class Applied:
         return {tracklet: people.pop() for tracklet, people in found.items() if len(people) == 1}
 
     def visible_frames(self) -> dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
-        """By person: spans of frames in which they are visible, and those in which they were to be and stay covered."""
+        """By person: spans of frames in which the person is visible, and those in which the person was to be visible
+        and stays redacted."""
         frame, found = self._places.frame, {}
         for person in np.unique(self._person[self._wanted]).tolist():
             theirs = self._wanted & (self._person == person)
@@ -159,7 +164,7 @@ class Applied:
         return found
 
     def touched_since(self, before: Applied) -> list[tuple[int, int]]:
-        """Spans of frames, rising, first and last included, whose picture may differ from that of another state.
+        """Spans of frames whose picture may differ between this and another state; rising, first and last included.
 
         before: another state of the edits of the same analysis.
         """
@@ -178,7 +183,7 @@ class Applied:
         return spans(np.flatnonzero(frames))
 
     def summary(self, doubts: Sequence[str] = (), looked_at: Sequence[str] = ()) -> Summary:
-        """Counts for the report. doubts: names of all doubts of the recording. looked_at: names of those looked at."""
+        """Counts for the report. doubts: names of all doubts of the recording. looked_at: names of doubts looked at."""
         frame, total = self._places.frame, self._places.frames
         asked = {}
         for person in np.unique(self._person[self._wanted]).tolist():
@@ -228,7 +233,7 @@ class Applied:
         return wanted & self._places.covers
 
     def _kept_covered(self) -> Flags:
-        """Which redactions of persons to be visible stay all the same."""
+        """Redactions of persons to be visible that stay nevertheless."""
         places = self._places
         kept = self._wanted & places.ambiguous
         for drawn in self._drawn:
@@ -240,7 +245,7 @@ class Applied:
         near = np.flatnonzero(ours[places.frame] & places.covers & ~self._removed)
         a, b = _meeting(places.frame[near], places.extent[near])
         stays, movable = ~self._wanted[near] | kept[near], self._wanted[near]
-        while True:  # whom a redaction keeps covered keeps others covered
+        while True:  # a redaction that stays makes those that it meets stay, too
             reached = np.concatenate([a[stays[b]], b[stays[a]]])
             reached = reached[~stays[reached]]
             if not len(reached):
@@ -256,7 +261,7 @@ def touched(places: Places, before: Sequence[Edit], after: Sequence[Edit]) -> li
 
 
 def spans(frames: Ints) -> list[tuple[int, int]]:
-    """Rising frame numbers int64 (n,) as spans, first and last included."""
+    """Spans, first and last included, of rising frame numbers int64 (n,)."""
     if not len(frames):
         return []
     breaks = np.flatnonzero(np.diff(frames) > 1)
@@ -265,7 +270,7 @@ def spans(frames: Ints) -> list[tuple[int, int]]:
 
 
 def _persons(places: Places, edits: Sequence[Edit]) -> tuple[dict[int, int], Ints]:
-    """Who is called otherwise now, by the old number, and the person of each part (p,), after joining and parting."""
+    """New numbers of renamed persons, by old number, and the person of each part (p,), after joining and parting."""
     alias: dict[int, int] = {}
     parts = places.persons.copy()
     for edit in edits:
@@ -316,7 +321,7 @@ def _in(drawn: CoverPlace, frame: int) -> bool:
 
 
 def _mark_unlike(frames: Flags, drawn: CoverPlace, other: CoverPlace | None) -> None:
-    """Mark the frames in which a drawn place is, and the other one is not or lies elsewhere."""
+    """Mark the frames that have a box of `drawn`, while `other` has no box or a different one."""
     for offset, box in enumerate(drawn.boxes):
         frame = drawn.first + offset
         if other is None or not _in(other, frame) or tuple(other.boxes[frame - other.first]) != tuple(box):
@@ -324,6 +329,6 @@ def _mark_unlike(frames: Flags, drawn: CoverPlace, other: CoverPlace | None) -> 
 
 
 def _region_changes(before: Sequence[CoverRegion], after: Sequence[CoverRegion], frames: int) -> list[tuple[int, int]]:
-    """Spans in which regions of one list are filled that the other has not."""
+    """Spans of regions that are in one of the two lists only."""
     one, two = ([(tuple(r.box), _first_last(r.span, frames)) for r in regions] for regions in (before, after))
     return [span for box, span in set(one) ^ set(two)]

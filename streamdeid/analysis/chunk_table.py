@@ -1,7 +1,7 @@
-"""All of a chunk of frames but the points of its faces, as columns of whole numbers: what a file keeps of it.
+"""The table of a chunk of frames: all that a file keeps but the faces' points, as columns of whole numbers.
 
-Columns of frames, of found faces and of decisions each stand in the order of the recording. Their types, little endian,
-are the file's.
+There are columns of frames, of found faces and of decisions, each in the order of the recording. Their types, little
+endian, are those in the file.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from streamdeid.analysis.stored_faces import (
 
 CHUNK_FRAMES = 32
 CHUNK_FACES = 512
-"""Faces of a chunk of several frames, at most."""
+"""Most faces of a chunk of several frames."""
 MOST_FACES = 1024
-"""Faces of one frame, at most: a detector may find a thousand (`detection.guard`)."""
+"""Most faces of one frame: a detector may find a thousand (`detection.guard`)."""
 MOST_DECISIONS = 2048
-"""Decisions of one frame and of one chunk, at most."""
+"""Most decisions of one frame and of one chunk."""
 MOST_WORDS = 255
-"""Different names of levels, and of causes, in a file."""
+"""Most different names of levels, and of causes, in a file."""
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -54,23 +54,24 @@ _AMBIGUOUS, _NEAR, _CUT = 1, 2, 4
 _SCHEMA = (_FRAMES, _FOUND, _DECISIONS)
 _SCHEMAS = {1: (_FRAMES, _FOUND_1, _DECISIONS_1), 2: _SCHEMA, 3: _SCHEMA, VERSION: _SCHEMA}
 VERSIONS = tuple(_SCHEMAS)
-"""Of the files that are read."""
+"""Versions of files that can be read."""
 _LONGEST_SIDE = 2 * FARTHEST * BOX_STEPS
 
 
 class BadTable(ValueError):
-    """A table that nothing can have written; the text says why."""
+    """A table that no `AnalysisWriter` can have written; the text says why."""
 
 
 @dataclass(frozen=True)
 class ChunkTable:
-    """Columns by name. Values are as in `records`, boxes int32 (n, 4) in steps of 1 / 64 pixel, shares of 1 in steps of
-    1 / 32,768.
+    """The columns of a chunk, by name.
 
-    frames: time (since the frame before, in units of the chunk's time base; the first 0), scene, found, decisions (how
-    many). found: box, score, presence, evidence, parts, surveyed (as in `stored_faces.FaceNumbers`). decisions: track,
-    tracklet, person, missed, level and cause (numbers in the file's lists), flags (1 ambiguous, 2 near, 4 cut), box,
-    place, face (-1: none), sides (int32 (n, 2), in steps as boxes; 0, 0: unknown).
+    Values are as in `records`; boxes are int32 (n, 4) in steps of 1 / 64 pixel, values from 0 to 1 in steps of
+    1 / 32,768. frames: time (since the frame before, in units of the chunk's time base; the first 0), scene, found and
+    decisions (their numbers). found: box, score, presence, evidence, parts, surveyed (as in
+    `stored_faces.FaceNumbers`). decisions: track, tracklet, person, missed, level and cause (indices into the file's
+    lists), flags (1 ambiguous, 2 near, 4 cut), box, place, face (-1: none), sides (int32 (n, 2), in the steps of boxes;
+    0, 0: unknown).
     """
 
     frames: Columns
@@ -85,9 +86,9 @@ def table_of(
     levels: dict[str, int],
     causes: dict[str, int],
 ) -> ChunkTable:
-    """The table of some frames. faces: all their found ones. steps: times between the frames, the first 0.
+    """The table of some frames. faces: all their found faces. steps: times between the frames, the first 0.
 
-    New names are added to levels and causes. Raises ValueError for numbers that the file has no room for.
+    New names are added to levels and causes. Raises ValueError for numbers that do not fit the file's types.
     """
     made = [decision for record in records for decision in record.decisions]
     for record in records:
@@ -118,7 +119,7 @@ def table_of(
 
 
 def _side_numbers(sides: tuple[float, float] | None) -> tuple[int, int]:
-    """Sides in steps, rounded up so that no less is covered."""
+    """Sides in steps, rounded up so that the redaction does not get smaller."""
     if sides is None:
         return 0, 0
     if not all(map(math.isfinite, sides)):
@@ -139,20 +140,21 @@ def _typed(values: Mapping[str, Sequence[Any]], types: Mapping[str, tuple[str, i
 
 
 def table_bytes(table: ChunkTable) -> bytes:
-    """A table as the file holds it: column after column, each as its lowest bytes, then the next."""
+    """The bytes of a table in the file: column after column, of each the lowest bytes first, then the next ones."""
     parts = zip((table.frames, table.found, table.decisions), _SCHEMA, strict=True)
     return b"".join(planes(columns[name]) for columns, types in parts for name in types)
 
 
 def table_size(frames: int, found: int, decisions: int, version: int = VERSION) -> int:
-    """Bytes of the table of so many frames, faces and decisions in a file of a version."""
+    """Size in bytes of a table with these numbers of frames, faces and decisions, in a file of a version."""
     counts = zip((frames, found, decisions), _SCHEMAS[version], strict=True)
     return sum(count * np.dtype(kind).itemsize * width for count, types in counts for kind, width in types.values())
 
 
 def table_from(data: bytes, frames: int, found: int, decisions: int, version: int = VERSION) -> ChunkTable:
-    """The table in bytes of the size that `table_size` says; 0 in columns that a version does not have. Values are not
-    checked: `check_table`."""
+    """Read a table from bytes. data: as many bytes as `table_size` says.
+
+    Columns that the version does not have are 0. Values are not checked here, but by `check_table`."""
     at, read = 0, []
     for count, types, kept in zip((frames, found, decisions), _SCHEMA, _SCHEMAS[version], strict=True):
         columns = {}
@@ -168,7 +170,7 @@ def table_from(data: bytes, frames: int, found: int, decisions: int, version: in
 
 
 def check_table(table: ChunkTable, levels: int, causes: int, version: int = VERSION) -> None:
-    """Raise BadTable for what no table of a version holds. levels, causes: how many names the file has."""
+    """Raise BadTable for values that no table of a version can have. levels, causes: numbers of names in the file."""
     frames, found, decisions = table.frames, table.found, table.decisions
     for name, columns, most in (("found", found, MOST_FACES), ("decisions", decisions, MOST_DECISIONS)):
         if frames[name].sum() != len(columns["box"]) or frames[name].max(initial=0) > most:
@@ -204,7 +206,7 @@ def check_table(table: ChunkTable, levels: int, causes: int, version: int = VERS
 def decisions_of(
     table: ChunkTable, first: int, last: int, levels: Sequence[str], causes: Sequence[str]
 ) -> list[RecordedDecision]:
-    """The decisions from one number of the chunk up to another."""
+    """The decisions of a chunk from index `first` up to, but without, `last`."""
     part = {name: column[first:last].tolist() for name, column in table.decisions.items()}
     rows = zip(*(part[name] for name in _DECISIONS), strict=True)
     return [
@@ -228,17 +230,17 @@ def decisions_of(
 
 
 def is_ambiguous(flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which decisions' flags say so."""
+    """Whether each decision's flags say ambiguous."""
     return (flags & _AMBIGUOUS) > 0
 
 
 def is_near(flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which decisions' flags say so."""
+    """Whether each decision's flags say near."""
     return (flags & _NEAR) > 0
 
 
 def is_cut(flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which decisions' flags say so."""
+    """Whether each decision's flags say cut."""
     return (flags & _CUT) > 0
 
 

@@ -1,6 +1,7 @@
-"""All that is known of a recording but the points of its faces, as columns: half an hour of six people in a second.
+"""An analysis as columns, without the points of its faces: half an hour of six people is read in a second.
 
-For whoever looks at the whole recording: objects for each face and frame would take minutes and gigabytes.
+These columns are for code that looks at the whole recording, because an object for each face and frame would take
+minutes and gigabytes.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class FoundColumns:
-    """The faces that the detector found, in the order of the frames and in each frame the detector's."""
+    """The faces that the detector found, in the order of the frames, and within a frame in the detector's order."""
 
     frame: Numbers
     """Number of the frame, int32 (f,)."""
     box: Singles
-    """float32 (f, 4): exact, boxes are multiples of 1/64 pixel."""
+    """float32 (f, 4): exact, since boxes are multiples of 1/64 pixel."""
     score: Singles
     presence: Singles
     evidence: Singles
     """As in `core.faces.Face`, float32 (f,), exact too."""
     landmarks: Flags
-    """Whether it has landmarks."""
+    """Whether the face has landmarks."""
     decided: Flags
-    """Whether a decision refers to it; otherwise nothing came of it."""
+    """Whether a decision refers to the face."""
 
 
 @dataclass(frozen=True)
 class DecisionColumns:
-    """The decisions, in the order of the frames and in each frame as they were made (`records.RecordedDecision`)."""
+    """The decisions, in the order of the frames, and within a frame as they were made (`records.RecordedDecision`)."""
 
     frame: Numbers
     """Number of the frame, int32 (d,)."""
@@ -51,9 +52,9 @@ class DecisionColumns:
     tracklet: Numbers
     person: Numbers
     level: NDArray[np.uint8]
-    """Which of `AnalysisColumns.levels`."""
+    """Index into `AnalysisColumns.levels`."""
     cause: NDArray[np.uint8]
-    """Which of `AnalysisColumns.causes`."""
+    """Index into `AnalysisColumns.causes`."""
     box: Singles
     place: Singles
     """float32 (d, 4)."""
@@ -70,21 +71,23 @@ class AnalysisColumns:
     """Columns of all n frames."""
 
     time: NDArray[np.float64]
-    """Seconds, float64 (n,); the exact ones are in the frames."""
+    """Presentation times in seconds, float64 (n,); the exact times are in the frames."""
     scene: Numbers
     found: FoundColumns
     decisions: DecisionColumns
     found_start: NDArray[np.int64]
-    """int64 (n + 1,): rows of `found` of frame i are found_start[i] to found_start[i + 1]."""
+    """int64 (n + 1,): the rows of frame i in `found` are found_start[i] up to but not found_start[i + 1]."""
     decision_start: NDArray[np.int64]
-    """The same of `decisions`."""
+    """The same for `decisions`."""
     levels: tuple[str, ...]
     causes: tuple[str, ...]
 
 
 def columns_of(frames: Sequence[FrameRecord]) -> AnalysisColumns:
-    """The columns of the frames of an analysis. From a file they are read without the points, 2 us for a face and
-    frame; from other frames they are made one by one, 20 times as slow. Raises InputError."""
+    """The columns of the frames of an analysis. Raises InputError.
+
+    From a file they are read without the points, in 2 us for each face and frame. From other frames they are made one
+    by one, which is 20 times as slow."""
     tables: list[ChunkTable] = []
     times: list[float] = []
     if isinstance(frames, AnalysisFrames):
@@ -104,7 +107,7 @@ def columns_of(frames: Sequence[FrameRecord]) -> AnalysisColumns:
 
 
 def exact_times(frames: Sequence[FrameRecord]) -> list[Fraction]:
-    """Presentation time of each frame, seconds; from a file without the points. Raises InputError."""
+    """Presentation time of each frame in seconds; from a file it is read without the points. Raises InputError."""
     if not isinstance(frames, AnalysisFrames):
         return [record.time for record in frames]
     return [time for chunk in range(frames.chunks) for time in frames.times_of(chunk, frames.table(chunk))]

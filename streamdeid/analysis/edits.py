@@ -1,7 +1,7 @@
-"""What somebody who looked at a recording changed: values that are listed, undone and written beside the recording.
+"""The edits that a reviewer made to a recording: values that can be listed, undone and written beside the recording.
 
-Frames are counted from 0; `first` is the first that an edit is about, `last` the last (inclusive), None for the
-recording's last frame.
+Frames are counted from 0. `first` is the first frame that an edit is about, `last` is the last one (inclusive); None
+means the recording's last frame.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from streamdeid.core.arrays import Box
 
 @dataclass(frozen=True)
 class Span:
-    """Frames from `first` to `last`, both included; last None: to the end."""
+    """Frames from `first` to `last`, both included; if `last` is None, to the end of the recording."""
 
     first: int
     last: int | None
@@ -22,7 +22,7 @@ class Span:
 
 @dataclass(frozen=True)
 class ShowPerson:
-    """Leave a person visible; where somebody else's place overlaps, both stay covered."""
+    """Leave a person visible; where another person's place overlaps, both stay redacted."""
 
     person: int
     span: Span
@@ -30,7 +30,7 @@ class ShowPerson:
 
 @dataclass(frozen=True)
 class CoverPerson:
-    """Cover a person again who is shown by an earlier edit."""
+    """Redact a person again whom an earlier edit left visible."""
 
     person: int
     span: Span
@@ -38,20 +38,22 @@ class CoverPerson:
 
 @dataclass(frozen=True)
 class CoverPlace:
-    """Cover a place that a hand drew: one box for each frame of a row, followed by its patch or set as key frames."""
+    """Redact a place drawn by hand: one box for each of several consecutive frames.
+
+    The boxes of key frames are set by hand; the others come from following the patch in the box."""
 
     number: int
-    """Of the place, from 1; a later edit of the same number replaces it."""
+    """Number of the place, from 1; a later edit with the same number replaces this one."""
     keys: Sequence[tuple[int, Box]]
-    """Frames in which a hand set the box, rising, at least one."""
+    """Key frames, in which the box was set by hand, with their boxes; at least one, frame numbers rising."""
     first: int
     boxes: Sequence[Box]
-    """By frame, from `first` on, x0, y0, x1, y1 in pixels; at least one."""
+    """One box for each frame, from `first` on: x0, y0, x1, y1 in pixels; at least one."""
 
 
 @dataclass(frozen=True)
 class RemoveRedaction:
-    """Take a false redaction away: that of a track, in some frames."""
+    """Remove the false redaction of a track in some frames."""
 
     track: int
     span: Span
@@ -59,7 +61,7 @@ class RemoveRedaction:
 
 @dataclass(frozen=True)
 class JoinPersons:
-    """Two are one: whoever was `other` is `person` now."""
+    """Two persons are the same: `other` becomes `person`."""
 
     person: int
     other: int
@@ -67,24 +69,24 @@ class JoinPersons:
 
 @dataclass(frozen=True)
 class PartPerson:
-    """One is two: from a frame on, the tracklets of `person` that begin there or later are a new person's."""
+    """One person is really two: the tracklets of `person` that begin at frame `first` or later become a new person."""
 
     person: int
     first: int
     new: int
-    """Number of the new person, larger than any before."""
+    """Number of the new person, larger than any number of a person before."""
 
 
 @dataclass(frozen=True)
 class AnotherSurrogate:
-    """Give a person another face."""
+    """Give a person another surrogate."""
 
     person: int
 
 
 @dataclass(frozen=True)
 class CoverRegion:
-    """Fill a fixed region over some frames, solidly."""
+    """Fill a fixed region with one colour in some frames."""
 
     box: Box
     span: Span
@@ -101,9 +103,10 @@ class Rendered:
 
     output_sha256: str
     edits: tuple[Edit, ...]
-    """Those that it holds, in their order."""
+    """The edits that the output holds, in their order."""
     seal: str = ""
-    """Tells, to who has the run's key, that this was written with it: 64 hexadecimal digits; empty without a key."""
+    """64 hexadecimal digits; the holder of the run's key can check by them that this was written with that key. Empty
+    without a key."""
 
 
 @dataclass(frozen=True)
@@ -112,18 +115,18 @@ class Edits:
 
     input_sha256: str
     frames: int
-    """Of the recording."""
+    """Number of frames of the recording."""
     done: tuple[Edit, ...] = ()
-    """In effect, in the order in which they were made."""
+    """Edits in effect, in the order in which they were made."""
     undone: tuple[Edit, ...] = ()
-    """Undone ones that can be made again, the next first."""
+    """Undone edits that can be made again, the next one first."""
     looked_at: tuple[str, ...] = ()
-    """Doubts that were looked at, by their names."""
+    """Names of the doubts that were looked at."""
     reviewer: str = ""
-    """Who, where that is to be told."""
+    """The reviewer's name, if it is to be kept."""
     reviewed: str = ""
-    """When, ISO 8601, where that is to be told."""
+    """Time of the review, ISO 8601, if it is to be kept."""
     rendered: Rendered | None = None
     places_sha256: str = ""
-    """`Places.fingerprint` of the analysis that they were made on: in that of another run the numbers of tracks and
-    persons mean others. Empty where a tool that wrote them did not know it."""
+    """`Places.fingerprint` of the analysis that the edits were made on: in the analysis of another run the numbers of
+    tracks and persons mean other ones. Empty if the tool that wrote the edits did not know it."""

@@ -1,4 +1,4 @@
-"""Whether edits fit a recording's analysis: whom and what they name is there, and their frames are the recording's."""
+"""Checks whether edits fit an analysis: the persons, tracks and frames that they name must exist in the recording."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from streamdeid.errors import SettingsError
 
 
 def check_edits(analysis: Analysis, edits: Edits, places: Places | None = None) -> None:
-    """Raise SettingsError, one line, for edits of another recording or that do not fit this one.
+    """Raise SettingsError, one line, for edits that are of another recording or run, or that do not fit this one.
 
-    places: those of the analysis, where they are known. Undone edits are checked as far as they would be made again.
+    places: those of the analysis, if they are known. Undone edits are checked, too, as if they were made again.
     """
     if edits.input_sha256 != analysis.header.input.sha256 or edits.frames != len(analysis.frames):
         raise SettingsError("the edits are of another recording than the analysis")
@@ -45,7 +45,7 @@ def check_edits(analysis: Analysis, edits: Edits, places: Places | None = None) 
 
 
 def check_done(places: Places, size: tuple[int, int], edits: Sequence[Edit]) -> None:
-    """Raise SettingsError for edits, in their order, that do not fit. size: width and height of the recording."""
+    """Raise SettingsError for edits that do not fit. edits: in order. size: width and height of the recording."""
     check = _Check(places, size)
     for number, edit in enumerate(edits, 1):
         wrong = check(edit)
@@ -54,13 +54,13 @@ def check_done(places: Places, size: tuple[int, int], edits: Sequence[Edit]) -> 
 
 
 class _Check:
-    """Follows who is who through the edits, and says what is wrong with the next one; empty when nothing is."""
+    """Keeps the numbers of persons through the edits, and tells what is wrong with the next edit, or an empty text."""
 
     def __init__(self, places: Places, size: tuple[int, int]) -> None:
         self._places, self._size = places, size
         self._tracks = set(np.unique(places.track[places.covers]).tolist())
         self._now: dict[int, int] = {number: number for number in np.unique(places.persons).tolist()}
-        """By every number that a person had: the one that it has now."""
+        """By every number that a person has had: the person's number now."""
         self._parts: Ints = places.persons.copy()
 
     def __call__(self, edit: Edit) -> str:

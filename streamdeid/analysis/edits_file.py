@@ -1,4 +1,4 @@
-"""Edits beside a recording: JSON that people can read, written whole after each edit, believed in nothing when read.
+"""Reads and writes the edits file beside a recording: readable JSON, written whole after each edit, checked when read.
 
 docs/analysis.md has an example. Every edit is one line, so two versions of a file can be compared line by line.
 """
@@ -38,7 +38,7 @@ from streamdeid.errors import InputError
 VERSION = 1
 MOST_BYTES = 1 << 25
 MOST_PARTS = 2_000_000
-"""Brackets and commas of a file: whatever they hold, reading it takes no more than some 300 MiB."""
+"""Most brackets, braces and commas in a file: with this limit reading any file takes at most about 300 MiB."""
 MOST_EDITS = 100_000
 MOST_LOOKED_AT = 200_000
 _PURPOSE = b"streamdeid seal of what an output holds"
@@ -52,7 +52,7 @@ _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\
 
 
 def read_edits(path: Path) -> Edits:
-    """The edits in a file. Raises InputError, one line that names the file and what is wrong with it."""
+    """Read the edits in a file. Raises InputError, one line that names the file and says what is wrong with it."""
     try:
         return edits_from(read_plain(path, MOST_BYTES))
     except Unfit as error:
@@ -60,10 +60,10 @@ def read_edits(path: Path) -> Edits:
 
 
 def write_edits(path: Path, edits: Edits, *, mode: int = 0o666) -> None:
-    """Put the edits in the place of the file's earlier ones, if there are any: whole, and safe on the disk.
+    """Write an edits file whole and safe on the disk, replacing an earlier one.
 
-    mode: who may read and write it, at most. Raises ValueError for edits that `read_edits` would refuse, OutputError
-    when the disk does.
+    mode: the largest permissions that it may get. Raises ValueError for edits that `read_edits` would refuse,
+    OutputError when the disk refuses.
     """
     text = edits_text(edits)
     try:
@@ -74,7 +74,7 @@ def write_edits(path: Path, edits: Edits, *, mode: int = 0o666) -> None:
 
 
 def check_edits(path: Path, edits: Edits, header: AnalysisHeader, frames: int) -> None:
-    """Raise InputError for edits of another recording than the one that was analysed. frames: of the analysis."""
+    """Raise InputError for edits of another recording than the analysed one. frames: their number in the analysis."""
     if edits.input_sha256 != header.input.sha256:
         raise InputError(f"{path} cannot be used: it holds edits of another recording")
     if edits.frames != frames:
@@ -82,13 +82,13 @@ def check_edits(path: Path, edits: Edits, header: AnalysisHeader, frames: int) -
 
 
 def seal_of(rendered: Rendered, edits: Edits, key: bytes) -> str:
-    """What somebody with a key seals it with that an output holds some edits of a recording."""
+    """The seal, made with a key, for the statement that an output holds some edits of a recording."""
     told = (edits.input_sha256, edits.places_sha256, _held(replace(rendered, seal="")))
     return hmac.digest(hmac.digest(key, _PURPOSE, "sha256"), _line(told).encode(), "sha256").hex()
 
 
 def edits_text(edits: Edits) -> bytes:
-    """The bytes of a file."""
+    """The bytes of an edits file."""
     lines = {
         "version": json.dumps(VERSION),
         "input_sha256": json.dumps(edits.input_sha256),
@@ -105,7 +105,7 @@ def edits_text(edits: Edits) -> bytes:
 
 
 def edits_from(data: bytes) -> Edits:
-    """The edits in the bytes of a file. Raises Unfit."""
+    """Read edits from the bytes of a file. Raises Unfit."""
     if sum(map(data.count, (b"[", b"{", b","))) > MOST_PARTS:
         raise Unfit(f"it has more than {MOST_PARTS:,} entries")
     value = parsed(data)
@@ -140,7 +140,7 @@ def _line(value: object) -> str:
 
 
 def _lines(values: Sequence[object]) -> str:
-    """A list with one value a line."""
+    """A JSON list with one value on each line."""
     return "[\n" + ",\n".join(map(_line, values)) + "\n]" if values else "[]"
 
 
@@ -149,7 +149,7 @@ def _spanned(span: Span) -> dict[str, Any]:
 
 
 def _held(rendered: Rendered | None) -> Mapping[str, Any] | None:
-    """What an output holds, as JSON has it."""
+    """The JSON value for `Rendered`."""
     if rendered is None:
         return None
     edits = [_plain(edit) for edit in rendered.edits]
@@ -157,7 +157,7 @@ def _held(rendered: Rendered | None) -> Mapping[str, Any] | None:
 
 
 def _plain(edit: Edit) -> Mapping[str, Any]:
-    """An edit as JSON has it."""
+    """The JSON value for an edit."""
     match edit:
         case ShowPerson(person, span):
             return {"edit": "show person", "person": person} | _spanned(span)
@@ -260,4 +260,5 @@ _READ: Mapping[str, tuple[tuple[str, ...], Callable[[Fields, str, int], Edit]]] 
     "another surrogate": (("person",), lambda f, where, n: AnotherSurrogate(_person(f))),
     "cover region": (("box", "first", "last"), lambda f, where, n: CoverRegion(_box(f["box"], where), _span(f, n))),
 }
-"""Of each edit: its keys, and how it is read from its fields, where they stand, and how many frames there are."""
+"""For each kind of edit: its keys, and the function that reads it from its fields, their place in the file, and the
+number of frames."""

@@ -1,4 +1,4 @@
-"""One desk for one edits file."""
+"""The lock by which only one review desk at a time uses an edits file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from streamdeid.core.file_lock import locked
 
 
 def lock_edits(path: Path) -> AbstractContextManager[None]:
-    """Keep others from the edits in a file, which need not be there yet, as long as the context lasts.
+    """Lock an edits file, which need not exist yet, for as long as the context lasts.
 
-    Raises SettingsError when another desk, of this process or another, has them; OutputError when no lock can be set.
+    Raises SettingsError when another desk, in this or another process, holds the lock; OutputError when no lock can be
+    set.
     """
     return locked(path, "being edited by another review desk")

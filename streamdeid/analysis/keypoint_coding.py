@@ -1,10 +1,10 @@
-"""The keypoints of the faces of a chunk as few bytes: they differ little from those of the nearest face before.
+"""Codes the keypoints of a chunk's faces in few bytes, as differences from the keypoints of the nearest earlier face.
 
-A detector asks for them in some frames and moves them along with the face's box in others, so counted from that box
-they stay nearly where they were. Whole numbers all through, as in `point_coding`.
+Keypoints are found in some frames and moved along with the face's box in the others, so relative to that box they
+hardly change. All arithmetic is in whole numbers, as in `point_coding`.
 
-Bytes of a chunk, of the faces that have keypoints: references uint8 (f,), scores uint16 (f,), differences uint16
-(f, 7, 2) in zigzag, each of these as its lowest bytes, then the next.
+Bytes of a chunk, for the f faces that have keypoints: references uint8 (f,), scores uint16 (f,), differences uint16
+(f, 7, 2) in zigzag. Of each array the lowest bytes come first, then the next ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BYTES = 1 + 2 + 2 * 2 * KEYS
 
 
 def coded_keypoints(faces: Sequence[FaceNumbers], *, predict: bool = True) -> bytes:
-    """The keypoints of faces, in the order in which they were found; predict: as in `point_coding.coded`."""
+    """The coded keypoints of faces, in the order in which they were found. predict: as in `point_coding.coded`."""
     group = [face for face in faces if face.keypoints is not None]
     own = [face.keypoints for face in group if face.keypoints is not None]
     references, left = bytearray(), np.zeros((len(own), KEYS, 2), np.int64)
@@ -34,12 +34,12 @@ def coded_keypoints(faces: Sequence[FaceNumbers], *, predict: bool = True) -> by
 
 
 def keypoint_bytes(parts: Sequence[int]) -> int:
-    """Length of what `coded_keypoints` makes of faces with these parts."""
+    """Length in bytes of what `coded_keypoints` makes of faces with these parts."""
     return _BYTES * sum(bool(part & HAS_KEYPOINTS) for part in parts)
 
 
 def decoded_keypoints(data: bytes, at: int, parts: Sequence[int]) -> list[KeypointNumbers | None]:
-    """The keypoints of each face, None for one without. data: from `at` on `keypoint_bytes` of them. Raises Misfit."""
+    """The keypoints of each face, or None. data: holds `keypoint_bytes(parts)` bytes from `at` on. Raises Misfit."""
     rows = [i for i, part in enumerate(parts) if part & HAS_KEYPOINTS]
     references, count = data[at : at + len(rows)], len(rows)
     scores = from_planes(data, at + count, (count,), "<u2")

@@ -1,4 +1,4 @@
-"""What stands where in an analysis file, and its two texts: the header and the end (docs/analysis.md)."""
+"""The layout of an analysis file, and its two JSON texts: the header and the end (docs/analysis.md)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, ChosenSurro
 from streamdeid.analysis.strict_json import Fields, Unfit, number, parsed, shown
 
 MAGIC = b"\x89SDANALYSIS\r\n\x1a\n"
-"""A byte that is no text, and ends of lines that transfers as text change."""
+"""It begins with a byte that is not text, and has line ends that a transfer as text would change."""
 HEAD = struct.Struct("<15sHII")
 """MAGIC, version (`records.VERSION`), length and CRC-32 of the header that follows."""
 TAIL = struct.Struct("<IIIIII8s")
-"""Length and CRC-32 of the end, length and CRC-32 of the index, number of chunks, CRC-32 of all that, mark."""
+"""Length and CRC-32 of the end, length and CRC-32 of the index, number of chunks, CRC-32 of these five, TAIL_MARK."""
 TAIL_CHECKED = 20
-"""Bytes of it that its own CRC-32 is of."""
+"""Number of bytes of the tail that its own CRC-32 is computed from."""
 TAIL_MARK = b"SDANEND\n"
 ENTRY = np.dtype(
     [
@@ -31,12 +31,12 @@ ENTRY = np.dtype(
         *((name, "<i8") for name in ("base", "time", "last_time")),
     ]
 )
-"""Of a chunk, in the index: lengths and CRC-32 of its two compressed blocks, how many frames, faces and decisions,
-first and last scene, first and last time as a multiple of 1 / base seconds."""
+"""Entry of a chunk in the index: lengths and CRC-32 of its two compressed blocks, numbers of frames, faces and
+decisions, first and last scene, the time base, first and last time as multiples of 1 / base seconds."""
 MOST_FRAMES = 20_000_000
 """Nine days at 25 frames a second."""
 MOST_ROWS = 1 << 26
-"""Faces found, and decisions, of a file."""
+"""Found faces and decisions together that a file may hold."""
 LONGEST_HEADER = 1 << 20
 LONGEST_END = 1 << 24
 LARGEST_TIME = 1 << 62
@@ -48,7 +48,7 @@ _END = ("frames", "levels", "causes", "surrogates", "output", "key_check", "seal
 
 @dataclass(frozen=True)
 class End:
-    """What the end of a file says."""
+    """The end of a file: `records.AnalysisEnd`, the number of frames, and the names of levels and causes."""
 
     end: AnalysisEnd
     frames: int
@@ -57,7 +57,7 @@ class End:
 
 
 def header_text(header: AnalysisHeader) -> bytes:
-    """The header as JSON. Raises ValueError for one that could not be read again."""
+    """The header as JSON. Raises ValueError for a header that could not be read again."""
     value = asdict(header) | {
         "rate": fraction_text(header.rate),
         "settings": {name: list(v) if isinstance(v, tuple) else v for name, v in header.settings.items()},
@@ -66,13 +66,15 @@ def header_text(header: AnalysisHeader) -> bytes:
 
 
 def fits(header: AnalysisHeader, version: int) -> bool:
-    """Whether a file of this version can have this header: the first version knows pictures as they are stored only,
-    and a program that knows that one alone would take places in square pixels for stored ones."""
+    """Whether a file of this version can have this header.
+
+    Version 1 knows only pictures as they are stored. A program that knows only version 1 would take places in square
+    pixels for places in stored pixels."""
     return version > 1 or header.settings.get("pixel_aspect", "1:1") == "1:1"
 
 
 def header_from(data: bytes) -> AnalysisHeader:
-    """The header in JSON. Raises Unfit."""
+    """Read the header from JSON. Raises Unfit."""
     fields = Fields(parsed(data), "its header", _HEADER)
     rate = fields.fraction("rate")
     if rate <= 0:
@@ -89,7 +91,7 @@ def header_from(data: bytes) -> AnalysisHeader:
 
 
 def end_text(end: End) -> bytes:
-    """The end as JSON. Raises ValueError for one that could not be read again."""
+    """The end as JSON. Raises ValueError for an end that could not be read again."""
     surrogates = [_row(person, chosen) for person, chosen in sorted(end.end.surrogates.items())]
     surrogates += [_row(0, chosen) for _, chosen in sorted(end.end.provisional.items())]
     value = {
@@ -105,7 +107,7 @@ def end_text(end: End) -> bytes:
 
 
 def end_from(data: bytes) -> End:
-    """The end in JSON. Raises Unfit."""
+    """Read the end from JSON. Raises Unfit."""
     fields = Fields(parsed(data), "its end", _END)
     chosen = fields.list_of("surrogates", _surrogate, LONGEST_END)
     output = fields["output"]
@@ -136,7 +138,7 @@ def fraction_text(value: Fraction) -> str:
 
 
 def side_from(value: object, where: str) -> Side:
-    """A file's hash and size. Raises Unfit."""
+    """Read a file's hash and size from a JSON value. Raises Unfit."""
     fields = Fields(value, where, ("sha256", "bytes"))
     return Side(fields.sha256("sha256"), fields.whole("bytes"))
 
@@ -182,7 +184,7 @@ def _surrogate(value: object, where: str) -> tuple[int, ChosenSurrogate]:
 
 
 def _row(person: int, chosen: ChosenSurrogate) -> dict[str, int | str]:
-    """A surrogate of a person or, with 0, of a tracklet of nobody known then."""
+    """The JSON row of a surrogate. person: 0 for a surrogate of a tracklet whose person was not known."""
     row: dict[str, int | str] = {"person": person, "label": chosen.label, "attempt": chosen.attempt}
     return row | {"tracklet": chosen.tracklet} if chosen.tracklet else row
 

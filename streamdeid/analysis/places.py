@@ -1,7 +1,7 @@
-"""All places that were protected in a recording as columns: 45,000 frames with six people are looked through at once.
+"""All protected places of a recording as columns, so that 45,000 frames with six people can be searched at once.
 
-A *part* of a recording's people is a tracklet under one person, as the analysis tells them: what joining and parting
-persons moves from one to another.
+A *part* is a tracklet together with one person, as the analysis has them. Joining and parting persons moves parts from
+one person to another.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from streamdeid.core.arrays import Flags, Floats, Ints
 SHOWN = "shown"
 """Level of a face that was left as it is."""
 WITH_A_FACE = frozenset({"own face", "posed face", "own face quiet"})
-"""Levels that show the surrogate of a person; the last is what earlier versions had instead of the posed face."""
+"""Levels that show a person's surrogate; earlier versions had "own face quiet" instead of the posed face."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """The decisions of a recording, (n,) or (n, 4) each, in the order of the frames."""
+    """The decisions of a recording as columns of n rows, (n,) or (n, 4), in the order of the frames."""
 
     frames: int
-    """Of the recording."""
+    """Number of frames of the recording."""
     starts: Ints
-    """int64 (frames + 1,): where the rows of each frame begin, and where the last one's end."""
+    """int64 (frames + 1,): the first row of each frame, and the end of the last frame's rows."""
     frame: Ints
     track: Ints
     tracklet: Ints
-    """0 for a place before the track's start, and for one that is no track's."""
+    """0 for a place before the track's start, and for a place that belongs to no track."""
     extent: Floats
-    """x0, y0, x1, y1 in pixels: what was changed, and where the face is or may be."""
+    """x0, y0, x1, y1 in pixels: around the changed pixels and the place where the face is or may be."""
     covers: Flags
-    """Whether it is a redaction of a track: no face left as it is, and no fixed region."""
+    """Whether the place is a redaction of a track: not a face left as it is, and not a fixed region."""
     with_a_face: Flags
     """Whether a person's surrogate is shown."""
     decided: Flags
-    """Whether it was known, when the frame was rendered, who that is."""
+    """Whether the person was known when the frame was rendered."""
     ambiguous: Flags
     cut: Flags
-    """Whether a redaction of a lost face was cut to the largest size that one may have."""
+    """Whether the redaction of a lost face was cut to the largest size that such a redaction may have."""
     level: NDArray[np.str_]
     """Protection level (`records.RecordedDecision.level`)."""
     part: Ints
-    """Row of `persons` and `begins`; -1 for a place that is nobody's."""
+    """Row of `persons` and `begins`; -1 for a place whose person is not known."""
     persons: Ints
     """int64 (p,): the person of each part."""
     begins: Ints
     """int64 (p,): the first frame of each part's tracklet."""
     fingerprint: str = ""
-    """SHA-256 of which track, tracklet and person is where in each frame: what edits name. Other runs that found and
-    followed the same have the same, whatever their key."""
+    """SHA-256 of the tracks, tracklets, persons and boxes of all frames: what edits refer to. Runs that found and
+    tracked the same faces have the same fingerprint, whatever their key."""
 
     @staticmethod
     def of(analysis: Analysis) -> Places:
-        """The places of an analysis. Raises InputError for a damaged file."""
+        """Make the places of an analysis. Raises InputError for a damaged file."""
         return Places.of_columns(columns_of(analysis.frames))
 
     @staticmethod
     def of_columns(columns: AnalysisColumns) -> Places:
-        """The places of an analysis, given as columns."""
+        """Make the places of an analysis from its columns."""
         rows = columns.decisions
         frame, track, tracklet, person = (
             numbers.astype(np.int64) for numbers in (rows.frame, rows.track, rows.tracklet, rows.person)
@@ -91,7 +91,7 @@ class Places:
         )
 
     def rows(self, frame: int) -> slice:
-        """Where the rows of a frame are."""
+        """The rows of a frame."""
         return slice(int(self.starts[frame]), int(self.starts[frame + 1]))
 
 
@@ -111,9 +111,9 @@ def _of_levels(columns: AnalysisColumns, names: frozenset[str]) -> Flags:
 def _parts(frame: Ints, track: Ints, tracklet: Ints, person: Ints) -> tuple[Ints, Ints, Ints]:
     """The part of each row (n,), the person of each part and the first frame of its tracklet (p,).
 
-    Identity is certain within a tracklet, so its frames before its person was known are this person's, too, and so are
-    the places before a track's start. Where an analysis tells two persons of one tracklet, it says for no other frame
-    of it who that is.
+    Identity is certain within a tracklet, so the tracklet's frames before its person was known belong to this person,
+    too, and so do the places before the track's start. Where an analysis has two persons for one tracklet, the
+    tracklet's frames without a person get no part.
     """
     owner = tracklet.copy()
     own = np.flatnonzero(tracklet > 0)

@@ -1,4 +1,4 @@
-"""Opening files that somebody else may have made: regular ones, under their own name, and not too large."""
+"""Opens files that somebody else may have made: only regular files, no links, and none that is too large."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from streamdeid.errors import InputError
 
 
 def open_plain(path: Path) -> tuple[int, int]:
-    """Open a file for reading: its descriptor, which the caller closes, and its size in bytes.
+    """Open a file for reading; return its descriptor, which the caller closes, and its size in bytes.
 
-    Links, pipes, devices and directories are refused: a pipe would wait for ever, and whoever can set a link could have
-    another file read. Raises InputError.
+    Links, pipes, devices and directories are refused: a pipe would block for ever, and a person who can create a link
+    could make the program read another file. Raises InputError.
     """
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    if os.path.islink(path):  # named as such, and the only check where the system has no O_NOFOLLOW
+    if os.path.islink(path):  # the error names the link; this is the only check where the system has no O_NOFOLLOW
         raise InputError(f"{path} cannot be read: it is a symbolic link")
     try:
         descriptor = os.open(path, flags)
@@ -32,7 +32,7 @@ def open_plain(path: Path) -> tuple[int, int]:
 
 
 def read_plain(path: Path, most: int) -> bytes:
-    """All bytes of a file of at most `most`. Raises InputError."""
+    """All bytes of a file that has at most `most` bytes. Raises InputError."""
     descriptor, size = open_plain(path)
     with open(descriptor, "rb") as file:
         if size > most:

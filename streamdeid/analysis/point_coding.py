@@ -1,13 +1,13 @@
-"""The points of the faces of a chunk as few bytes: what is left when each face is predicted from one before.
+"""Codes the points of a chunk's faces in few bytes, as the error of predicting each face from an earlier one.
 
-A face is predicted by an affine map, in space, of the face before that is nearest to it: most of what moves is the
-head. What is left (the expression, and the landmarker's unrest) is alike in neighbouring points of the mesh, so each
-point keeps the difference from its parent's in a tree over the mesh. Whole numbers all through, so what is read is what
-was written to the bit, whatever machine reads it.
+A face is predicted by a 3-D affine map of the nearest earlier face, since most of the movement is the head's. The
+error that is left (the expression, and the landmarker's noise) is similar in neighbouring points of the mesh. So each
+point keeps the difference between its error and that of its parent in a tree over the mesh. All arithmetic on the
+stored values is in whole numbers, so that every machine reads the same bits as were written.
 
 Bytes of a chunk: for each set of parts that faces have, in the order of their numbers: references uint8 (f,), maps
-int32 (f, 4, 3), differences uint16 (f, n, 3) in zigzag, each of these as its lowest bytes, then the next. Keypoints
-stand elsewhere (`keypoint_coding`), and are no part here.
+int32 (f, 4, 3), differences uint16 (f, n, 3) in zigzag. Of each array the lowest bytes come first, then the next ones.
+Keypoints are coded elsewhere (`keypoint_coding`), and do not count as a part here.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.core.mesh_triangles import TRIANGLES
 
 _BACK = 64
-"""Faces of the same parts that are looked at for the nearest, at most 255."""
+"""Number of earlier faces with the same parts among which the nearest is searched for; it must not exceed 255."""
 _UNIT = 11
-"""Bits behind the point of a map's numbers."""
+"""Fractional bits of a map's numbers."""
 _NOSE = 1
-"""The point of the mesh where its tree has its root."""
+"""The point of the mesh that is the root of its tree."""
 _MAP_BYTES, _DIFFERENCE_BYTES = 4, 2
 
 
 class Misfit(Exception):
-    """Bytes that `coded` cannot have made."""
+    """Bytes that `coded` or `coded_keypoints` cannot have made."""
 
 
 def coded(faces: Sequence[FaceNumbers], *, predict: bool = True) -> bytes:
-    """The points of faces, in the order in which they were found.
+    """The coded points of faces, in the order in which they were found.
 
-    predict: False for more bytes in less time; no face is then predicted from one before.
+    predict: False takes less time and makes more bytes; then no face is predicted from an earlier one.
     """
     pieces: list[bytes] = []
     for parts in _kinds([face.parts for face in faces]):
@@ -71,12 +71,12 @@ def coded(faces: Sequence[FaceNumbers], *, predict: bool = True) -> bytes:
 
 
 def coded_bytes(parts: Sequence[int]) -> int:
-    """Length of what `coded` makes of faces with these parts."""
+    """Length in bytes of what `coded` makes of faces with these parts."""
     return sum(1 + 12 * _MAP_BYTES + 3 * _DIFFERENCE_BYTES * points_of(part) for part in parts if part & LANDMARKERS)
 
 
 def decoded(data: bytes, parts: Sequence[int]) -> list[Ints]:
-    """Points int64 (n, 3) of each face, (0, 3) for one without. data: `coded_bytes` of them, or more. Raises Misfit."""
+    """Points int64 (n, 3) of each face, (0, 3) without points. data: at least `coded_bytes(parts)`. Raises Misfit."""
     found: list[Ints] = [np.zeros((0, 3), np.int64)] * len(parts)
     at = 0
     for kind in _kinds(parts):
@@ -103,12 +103,12 @@ def decoded(data: bytes, parts: Sequence[int]) -> list[Ints]:
 
 
 def planes(array: NDArray[Any]) -> bytes:
-    """An array's lowest bytes, then the next, up to the highest: alike ones stand together."""
+    """An array's lowest bytes, then the next ones, up to the highest, so that similar bytes stand together."""
     return array.reshape(-1).view(np.uint8).reshape(-1, array.itemsize).T.tobytes()
 
 
 def from_planes(data: bytes, at: int, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
-    """The array whose `planes` stand in data from a place on; data has to reach."""
+    """The array whose `planes` stand in data from `at` on; data must be long enough."""
     size = np.dtype(dtype).itemsize
     count = int(np.prod(shape))
     flat = np.frombuffer(data, np.uint8, count * size, at)
@@ -120,7 +120,7 @@ def _kinds(parts: Sequence[int]) -> list[int]:
 
 
 def _predicted(group: Sequence[FaceNumbers], i: int) -> tuple[int, Ints, Ints]:
-    """How far back the face is that this one is predicted from (0: none), the map (4, 3), and what is left (n, 3)."""
+    """How far back the face is that face i is predicted from (0: none), the map (4, 3), and the error left (n, 3)."""
     own, nothing = group[i], np.zeros((4, 3), np.int64)
     nearest = nearest_before(group, i)
     if nearest is None:
@@ -142,21 +142,21 @@ def _predicted(group: Sequence[FaceNumbers], i: int) -> tuple[int, Ints, Ints]:
 
 
 def nearest_before(group: Sequence[FaceNumbers], i: int) -> int | None:
-    """Which of the faces before one in a row has the nearest box; of equally near ones the last. None for the first."""
+    """Index of the earlier face with the nearest box; among equally near ones the last. None for the first face."""
     own = group[i].box
     before = reversed(range(max(0, i - _BACK), i))
     return min(before, key=lambda j: max(abs(a - b) for a, b in zip(group[j].box, own, strict=True)), default=None)
 
 
 def _moved(points: Ints, numbers: Ints) -> Ints:
-    """Points (n, 3) mapped: numbers (4, 3), the last row the shift, in steps of 2 ** -_UNIT."""
-    # Within 2 ** 14 and 2 ** 31 no sum leaves 64 bits.
+    """Apply a map to points (n, 3). numbers: (4, 3) in steps of 2 ** -_UNIT; the last row is the shift."""
+    # With points below 2 ** 14 and numbers below 2 ** 31 no sum exceeds 64 bits.
     moved: Ints = (points @ numbers[:3] + numbers[3] + (1 << (_UNIT - 1))) >> _UNIT
     return moved
 
 
 def _summed(differences: Ints, parts: int) -> Ints:
-    """The values (f, n, 3) whose differences from their parents these are."""
+    """The values (f, n, 3) that have these differences from their parents' values."""
     parents, levels = _tree(parts)
     values = differences.copy()
     for level in levels:
@@ -166,7 +166,7 @@ def _summed(differences: Ints, parts: int) -> Ints:
 
 @lru_cache(maxsize=32)
 def _tree(parts: int) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
-    """Each point's parent (n,), -1 for roots, and the other points by how far they are from their root."""
+    """Each point's parent (n,), -1 for roots, and the other points grouped by their depth below the root."""
     blocks: list[NDArray[np.intp]] = []
     if parts & HAS_LANDMARKS and not parts & OF_MESH:
         blocks.append(np.arange(LANDMARKS + FOREHEAD) - 1)

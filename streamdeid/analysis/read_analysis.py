@@ -1,4 +1,4 @@
-"""Reading an analysis: nothing in the file is believed, and frames are made when they are asked for."""
+"""Reads an analysis file: everything in the file is checked, and frames are decoded when they are asked for."""
 
 from __future__ import annotations
 
@@ -40,16 +40,17 @@ from streamdeid.analysis.strict_json import Unfit
 from streamdeid.errors import InputError
 
 _KEPT = 4
-"""Chunks whose frames are kept, each a second or so."""
+"""Number of decoded chunks that are kept in memory; each has about a second of frames."""
 _BLOCK = 1 << 20
 """Bytes that are read at once for the seal."""
 _SMALLEST_BLOCK = 8
-"""Bytes of a compressed block of nothing."""
+"""Bytes of an empty block when it is compressed."""
 
 
 def read_analysis(path: Path) -> Analysis:
-    """An analysis that `AnalysisWriter` wrote. Header, index and end are read and checked at once; the frames, which
-    may raise too, when they are asked for. Raises InputError, one line, for whatever else the file is."""
+    """Open an analysis that `AnalysisWriter` wrote. Raises InputError, one line, for any other file.
+
+    Header, index and end are read and checked at once. Frames are read when they are asked for, and may raise then."""
     descriptor, size = open_plain(path)
     file = _File(path, descriptor, size)
     magic, version, length, check = layout.HEAD.unpack(file.part(0, layout.HEAD.size))
@@ -73,25 +74,25 @@ def read_analysis(path: Path) -> Analysis:
 
 
 def sealed_with(analysis: Analysis, key: bytes) -> bool:
-    """Whether the file that an analysis was read from is as it was written with a key. Reads all of it.
+    """Whether the file of an analysis carries the right seal for a key, so that it is unchanged. Reads the whole file.
 
-    Raises InputError when it cannot be read.
+    Raises InputError when the file cannot be read.
     """
     frames = analysis.frames
     return isinstance(frames, AnalysisFrames) and hmac.compare_digest(frames.seal(key), analysis.end.seal)
 
 
 class _File:
-    """A file of which parts are read, by several threads if need be."""
+    """A file of which parts are read; several threads may use it."""
 
     def __init__(self, path: Path, descriptor: int, size: int) -> None:
-        """descriptor: closed when nobody has this any more."""
+        """descriptor: closed when this object is garbage-collected."""
         self.path, self.size = path, size
         self._descriptor, self._lock = descriptor, threading.Lock()
         weakref.finalize(self, os.close, descriptor)
 
     def part(self, at: int, length: int) -> bytes:
-        """Some bytes. Raises InputError where the file has no such place."""
+        """Read `length` bytes from `at` on. Raises InputError where the file has no such place."""
         if at < 0 or at + length > self.size:
             raise self.wrong("it is cut off")
         data = b""
@@ -107,14 +108,16 @@ class _File:
         return data
 
     def checked(self, at: int, length: int, check: int, name: str) -> bytes:
-        """Some bytes whose CRC-32 is known. Raises InputError."""
+        """Read bytes and compare their CRC-32 with `check`. Raises InputError."""
         data = self.part(at, length)
         if zlib.crc32(data) != check:
             raise self.wrong(f"its {name} is damaged")
         return data
 
     def unpacked(self, at: int, length: int, check: int, name: str, size: int) -> bytes:
-        """What `size` bytes were compressed to. Never more than that is made of it. Raises InputError."""
+        """Read a compressed block that must hold exactly `size` bytes. Raises InputError.
+
+        Of a block that holds more, at most size + 1 bytes are decompressed."""
         packed = self.checked(at, length, check, name)
         unpack = zlib.decompressobj()
         try:
@@ -126,12 +129,12 @@ class _File:
         return data
 
     def wrong(self, reason: str) -> InputError:
-        """The error that says so."""
+        """The error for a file that cannot be read for this reason."""
         return InputError(f"{self.path} cannot be read as an analysis: {reason}")
 
 
 def _end(file: _File) -> tuple[layout.End, NDArray[Any], int]:
-    """The end, the index, and where the chunks end."""
+    """Read the end and the index, and tell where the chunks end."""
     at = file.size - layout.TAIL.size
     tail = file.part(at, layout.TAIL.size)
     length, check, index_length, index_check, chunks, tail_check, mark = layout.TAIL.unpack(tail)
@@ -150,7 +153,7 @@ def _end(file: _File) -> tuple[layout.End, NDArray[Any], int]:
 
 
 def _check_index(file: _File, index: NDArray[Any], frames: int) -> None:
-    """Raise InputError for an index that nothing can have written."""
+    """Raise InputError for an index that no `AnalysisWriter` can have written."""
     rows = {name: index[name].astype(np.int64) for name in ("frames", "found", "decisions")}
     if int(rows["frames"].sum()) != frames:
         raise file.wrong("its index has another number of frames than its end")
@@ -170,13 +173,13 @@ def _check_index(file: _File, index: NDArray[Any], frames: int) -> None:
     if (index["scene"][1:] < index["last_scene"][:-1]).any():
         raise file.wrong("its scenes run backwards")
     bases, firsts, lasts = base.tolist(), first.tolist(), last.tolist()
-    for i in range(1, len(index)):  # whole numbers without an end: products of these do not fit 64 bits
+    for i in range(1, len(index)):  # Python's whole numbers: the products do not fit 64 bits
         if firsts[i] * bases[i - 1] < lasts[i - 1] * bases[i]:
             raise file.wrong("its times run backwards")
 
 
 class AnalysisFrames(Sequence[FrameRecord]):
-    """The frames of an analysis file. Raises InputError where a chunk is damaged. Several threads may ask."""
+    """The frames of an analysis file. Raises InputError where a chunk is damaged. Several threads may use it."""
 
     def __init__(self, file: _File, index: NDArray[Any], start: int, known: layout.End, version: int) -> None:
         """index: of type `layout.ENTRY`, checked. start: place of the first chunk."""
@@ -186,7 +189,7 @@ class AnalysisFrames(Sequence[FrameRecord]):
         self._firsts = np.concatenate([[0], np.cumsum(index["frames"], dtype=np.int64)])
         self._known = known
         self.levels, self.causes = known.levels, known.causes
-        """Names that the tables have numbers of."""
+        """Names of the levels and the causes; the tables hold their numbers."""
         self._kept: OrderedDict[int, list[FrameRecord]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -197,11 +200,11 @@ class AnalysisFrames(Sequence[FrameRecord]):
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are."""
+        """Number of chunks."""
         return len(self._index)
 
     def seal(self, key: bytes) -> str:
-        """What `AnalysisWriter` would seal these bytes with."""
+        """The seal that `AnalysisWriter` would give these bytes with a key."""
         seal, end = Seal(key), self.end_of_chunks
         for at in range(0, end, _BLOCK):
             seal.add(self._file.part(at, min(_BLOCK, end - at)))
@@ -240,7 +243,7 @@ class AnalysisFrames(Sequence[FrameRecord]):
         return [Fraction(time, base) for time in times]
 
     def table(self, chunk: int) -> ChunkTable:
-        """The columns of a chunk, checked."""
+        """Read the columns of a chunk and check them."""
         entry = self._index[chunk]
         counts = int(entry["frames"]), int(entry["found"]), int(entry["decisions"])
         name = f"chunk {chunk + 1}"

@@ -1,7 +1,7 @@
-"""What is known of a recording after it was filtered: what was found in each frame and what was decided of it.
+"""What is known about a recording after filtering: the faces found in each frame and the decisions about them.
 
-This is what `--analysis` keeps: no pictures and no identity vectors. Review, edits and rendering parts of a recording
-again work on it.
+`--analysis` keeps these records. They hold no pictures and no identity vectors. Reviewing, editing and rendering parts
+of a recording again all use them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 
 VERSION = 4
-"""Of what is kept, and of the files that are written. Version 1 had no keypoints, no surveys and no sides, version 2 no
-faces that were found by looking again; tracks of version 3 did not go along with a camera that moves."""
+"""Version of these records and of the files that are written. Version 1 had no keypoints, no surveys and no sides;
+version 2 had no faces that were found by looking again; in version 3 tracks did not follow a moving camera."""
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,21 @@ class RecordedDecision:
     """How one place of a frame was protected."""
 
     track: int
-    """Number of the track, from 1; 0 for a place that is no track's (a fixed region)."""
+    """Number of the track, from 1; 0 for a place that belongs to no track (a fixed region)."""
     tracklet: int
-    """Number of the tracklet, from 1; 0 where the track was not there yet (a place that the look-ahead covers)."""
+    """Number of the tracklet, from 1; 0 before the track began (a place that the look-ahead redacts)."""
     person: int
-    """Who it is, as far as that was known when it was rendered; 0 for nobody."""
+    """Number of the person, as far as it was known when the frame was rendered; 0 if it was not known."""
     level: str
     """Protection level (`core.frames.Redaction.level`); "shown" for a face left as it is."""
     cause: str
-    """Why no better level (`protect.levels.Cause`); empty where there is none."""
+    """Why the place did not get a better level (`protect.levels.Cause`); empty where there is no such cause."""
     box: Box
-    """x0, y0, x1, y1 in pixels: what was changed lies in here."""
+    """x0, y0, x1, y1 in pixels: all changed pixels lie in this box."""
     place: Box
     """Box of the track (`core.faces.Track.box`)."""
     face: int | None
-    """Which of the frame's `found` it is; None where the face was lost."""
+    """Index of the face in the frame's `found`; None where the face was lost."""
     missed: int
     ambiguous: bool
     near: bool
@@ -57,20 +57,20 @@ class FrameRecord:
     scene: int
     """Number of its scene, from 0: it rises by one at each cut."""
     found: Sequence[Face]
-    """All that the detector found, in its order, with candidates that nothing came of."""
+    """All faces that the detector found, in its order, also candidates that no decision refers to."""
     decisions: Sequence[RecordedDecision]
 
 
 @dataclass(frozen=True)
 class ChosenSurrogate:
-    """Which surrogate a person got: with the key it can be made again, without it this says nothing."""
+    """The choice of a surrogate: with the key the surrogate can be made again; without the key this tells nothing."""
 
     label: str
-    """Class that was preserved, such as "female"; empty without."""
+    """Class that was preserved, such as "female"; empty if none was."""
     attempt: int
     """Number of the proposal that was taken, from 0 (`surrogates.choice`)."""
     tracklet: int = 0
-    """That it was proposed for, before it was known who it shows; 0 for one that was proposed for a person."""
+    """Tracklet that the surrogate was proposed for, before its person was known; 0 if it was proposed for a person."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Side:
 
 @dataclass(frozen=True)
 class AnalysisHeader:
-    """What a recording was analysed with. Known before its first frame."""
+    """The recording, the settings and the models of an analysis; all of this is known before the first frame."""
 
     input: Side
     width: int
@@ -91,26 +91,27 @@ class AnalysisHeader:
     rate: Fraction
     """Average frames per second."""
     settings: Mapping[str, str | float | int | bool | Sequence[str] | None]
-    """What the analysis depends on, by name; compared as a whole."""
+    """The settings that the analysis depends on, by name; they are compared as a whole."""
     model_sha256: str
     gallery_sha256: str
 
 
 @dataclass(frozen=True)
 class AnalysisEnd:
-    """What is known when the last frame is done."""
+    """The part of an analysis that is known only after the last frame."""
 
     surrogates: Mapping[int, ChosenSurrogate]
-    """By person."""
+    """The surrogate of each person, by the person's number."""
     output: Side | None
-    """What was published; None where nothing was."""
+    """The published file; None where nothing was published."""
     key_check: str
-    """Tells, to who has it, whether a key is the one that was used: 16 hexadecimal digits; empty for a key that was
-    forgotten."""
+    """16 hexadecimal digits by which the holder of a key can check whether it is the one that was used; empty if the
+    key was not kept."""
     seal: str = ""
-    """Tells, to who has the key, that nothing of the file was changed: 64 hexadecimal digits; empty without a key."""
+    """64 hexadecimal digits by which the holder of the key can check that nothing in the file was changed; empty
+    without a key."""
     provisional: Mapping[int, ChosenSurrogate] = field(default_factory=dict)
-    """By tracklet: what was shown while it was not known who it is."""
+    """Provisional surrogates, by tracklet: what was shown while the person was not yet known."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Analysis:
 
     header: AnalysisHeader
     frames: Sequence[FrameRecord]
-    """May read them from the file as they are asked for."""
+    """The frames; this sequence may read each one from the file when it is asked for."""
     end: AnalysisEnd
     version: int = VERSION
-    """Of the file that it was read from."""
+    """Version of the file that the analysis was read from."""

@@ -1,9 +1,9 @@
-"""What a file keeps of a face: whole numbers of a step that suits its size.
+"""Converts faces to the whole numbers that an analysis file keeps; the step of points depends on the face's size.
 
-A run that writes an analysis renders from the faces as the file will hold them (`stored`), so a later run that reads it
-renders the same bits. Landmarks are kept to a share of the face's width well below what the landmarker itself is
-unsure about: read back, a picture differs less than between two ways to reduce the region that it looks at
-(`detection.landmarks`).
+A run that writes an analysis renders from the faces as the file holds them (`stored`), so a later run that reads the
+file renders the same bits. The step of landmarks is a share of the face's width well below the landmarker's own
+uncertainty: rounding changes a picture less than the choice between two ways to reduce the region that the landmarker
+looks at (`detection.landmarks`).
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from streamdeid.core.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mes
 BOX_STEPS = 64
 """Steps of a box in a pixel."""
 FARTHEST = 32_768
-"""Pixels that a box may reach from the frame's corner, either way."""
+"""Pixels that a box may reach from the frame's corner, in either direction."""
 SHARES = 32_768
 """Steps of scores, presence and evidence from 0 to 1."""
 SURVEY_STEPS = 2048
-"""Steps of what a survey said, from 0 to the score from which it is a face; up to 32 times that."""
+"""Steps of `Face.surveyed` from 0 to 1, where 1 is the score from which it is a face; values up to 32 are kept."""
 OUTERMOST = (1 << 14) - 1
-"""Steps that a point may lie away from its face's corner; the differences of two fit 16 bits."""
+"""Most steps between a point and the corner of its face's box; the difference of two such points fits 16 bits."""
 FOREHEAD = 13
 IRIS = 10
 KEYS = 7
-"""Points of keypoints: two corners of their box, upper left first, and the five."""
+"""Points kept of keypoints: two corners of their box, upper left first, and the five keypoints."""
 
 HAS_LANDMARKS, OF_MESH, HAS_IRIS, HAS_DEPTH, HAS_MESH, HAS_KEYPOINTS, AGAIN = 1, 2, 4, 8, 16, 32, 64
 """Bits of `FaceNumbers.parts`. OF_MESH: landmarks, forehead points and depth follow from the mesh and are not kept.
 AGAIN: `Face.again`."""
 LANDMARKERS = 31
-"""The parts that the landmarker sees."""
+"""The parts that the landmarker finds."""
 
 _STEPS = 900
-"""Steps of the landmarks in the longer side of a box, at least; a quarter more at most.
+"""Steps of the landmarks in the longer side of a box, at least; at most a quarter more.
 
-What is rendered from kept faces, against what is from the exact ones, inside redactions: medians of 49.5 dB (glasses),
-55 (presenter_hevc_portrait), 57 (night_turning) and 65 (stage_and_audience), 45 dB and more in 89, 100, 99 and 99 % of
-them. With 512 steps night_turning's was 33, as if the person had another surrogate; with 1,200 glasses' is 51, with 45
-dB and more in 85 %."""
+Redactions rendered from kept faces and from the exact ones agree with medians of 49.5 dB (glasses), 55
+(presenter_hevc_portrait), 57 (night_turning) and 65 (stage_and_audience), and with 45 dB and more in 89, 100, 99 and
+99 % of them. With 512 steps the median of night_turning was 33 dB, as if the person had another surrogate; with 1,200
+steps that of glasses is 51 dB, with 45 dB and more in 85 %."""
 _BEYOND = 2.0**30
-"""Pixels, farther than any point that is kept."""
+"""A distance in pixels that is farther than any point that is kept."""
 _FINEST = 2.0**-10
 """The finest step, in pixels."""
 _MOST_SURVEYED = (1 << 16) - 2
@@ -59,7 +59,7 @@ class KeypointNumbers:
     """Keypoints in whole numbers."""
 
     points: Ints
-    """int64 (`KEYS`, 2): steps from the corner of the face's box, as its landmarks."""
+    """int64 (`KEYS`, 2): steps from the corner of the face's box, as for the landmarks."""
     score: int
     """In steps of 1 / `SHARES`."""
 
@@ -80,11 +80,11 @@ class FaceNumbers:
     part that is there: landmarks and forehead points (with depth, or 0), irises (depth 0), mesh."""
     keypoints: KeypointNumbers | None = None
     surveyed: int = 0
-    """1 more than what a survey said in steps of 1 / `SURVEY_STEPS`; 0 where it was not asked."""
+    """1 more than `Face.surveyed` in steps of 1 / `SURVEY_STEPS`; 0 where the survey was not asked."""
 
 
 def points_of(parts: int) -> int:
-    """How many points a face with these parts keeps, keypoints not counted."""
+    """Number of points that are kept of a face with these parts, without keypoints."""
     own = (LANDMARKS + FOREHEAD) * bool(parts & HAS_LANDMARKS and not parts & OF_MESH)
     return own + IRIS * bool(parts & HAS_IRIS) + MESH * bool(parts & HAS_MESH)
 
@@ -99,17 +99,18 @@ def fit_together(parts: int) -> bool:
 
 
 def stored(face: Face) -> Face:
-    """The face as the file keeps it; the same again when it is stored again.
+    """The face as the file keeps it; storing the result again gives the same face.
 
-    Points that are not finite, far outside the box or without their forehead points are left out, all together: a
-    face without landmarks gets a redaction. So are keypoints that are, or whose box is empty, for themselves: landmarks
-    are judged by the face's box then. Raises ValueError for a box that is not finite.
+    If any point is not finite or far outside the box, or if there are no forehead points, all points are left out: a
+    face without landmarks gets a redaction. Keypoints are judged separately and left out if one is not finite or far
+    outside, or if their box is empty; landmarks are then judged by the face's box. Raises ValueError for a box that is
+    not finite.
     """
     return face_from(numbers_of(face))
 
 
 def numbers_of(face: Face) -> FaceNumbers:
-    """What is kept of a face; see `stored`."""
+    """The numbers that are kept of a face; see `stored`."""
     kept = kept_but_points(face)
     parts, pixels = _points(face)
     steps = _steps(pixels, kept.box) if parts else None
@@ -120,14 +121,14 @@ def numbers_of(face: Face) -> FaceNumbers:
 
 
 def kept_but_points(face: Face) -> FaceNumbers:
-    """What is kept of a face as if it had no landmarks."""
+    """The numbers that are kept of a face if it had no landmarks and no keypoints."""
     score, presence, evidence = map(_share, (face.score, face.presence, face.evidence))
     points, surveyed = np.zeros((0, 3), np.int64), _survey_number(face.surveyed)
     return FaceNumbers(box_numbers(face.box), score, presence, evidence, AGAIN * face.again, points, surveyed=surveyed)
 
 
 def face_from(numbers: FaceNumbers) -> Face:
-    """The face that these numbers mean."""
+    """The face that these numbers stand for."""
     parts, n = numbers.parts, LANDMARKS + FOREHEAD
     x0, y0, x1, y1 = (value / BOX_STEPS for value in numbers.box)
     shares = [value / SHARES for value in (numbers.score, numbers.presence, numbers.evidence)]
@@ -165,15 +166,16 @@ def points_from_mesh(mesh: Points) -> Points:
 
 
 def step_of(box: tuple[int, int, int, int]) -> float:
-    """Step of the points of a face in pixels: 4, 5, 6 or 7 times a power of two, so that nothing is rounded when pixels
-    are made of them again. box: as in `FaceNumbers`."""
+    """Step of the points of a face in pixels. box: as in `FaceNumbers`.
+
+    The step is 4, 5, 6 or 7 times a power of two, so that conversion back to pixels rounds nothing."""
     size = max(box[2] - box[0], box[3] - box[1])
     fraction, power = math.frexp(size / (BOX_STEPS * _STEPS))
     return max(math.ldexp(math.floor(8 * fraction), power - 3), _FINEST)
 
 
 def _corner(box: tuple[int, int, int, int]) -> Ints:
-    """Upper left corner of a box in steps of its points (3,), its depth 0."""
+    """Upper left corner of a box in steps of the face's points (3,), with depth 0."""
     step = step_of(box) * BOX_STEPS
     return np.array([math.floor(box[0] / step), math.floor(box[1] / step), 0])
 
@@ -193,24 +195,24 @@ def _share(value: float) -> int:
 
 
 def _survey_number(surveyed: float | None) -> int:
-    # What is no number says nothing: only what a survey surely passed over may stay uncovered.
+    # A value that is not finite counts as not asked: only a place that a survey surely passed over may stay unredacted.
     if surveyed is None or not math.isfinite(surveyed):
         return 0
     return 1 + min(round(min(max(surveyed, 0.0), _BEYOND) * SURVEY_STEPS), _MOST_SURVEYED)
 
 
 def _steps(pixels: Points, box: tuple[int, int, int, int]) -> Ints | None:
-    """Points in pixels (n, 2) or (n, 3) as steps from the corner of a box; None where that cannot be kept."""
+    """Points in pixels (n, 2) or (n, 3) as steps from the corner of a box; None where they cannot be kept."""
     if not np.isfinite(pixels).all():
         return None
-    # Clipped first: the farthest floats fit no whole number.
+    # Clip first: the largest floats do not fit int64.
     within = np.clip(pixels, -_BEYOND, _BEYOND)
     steps = np.rint(within / step_of(box)).astype(np.int64) - _corner(box)[: pixels.shape[1]]
     return steps if np.abs(steps).max() <= OUTERMOST else None
 
 
 def _keypoint_numbers(found: Keypoints | None, box: tuple[int, int, int, int]) -> KeypointNumbers | None:
-    """What is kept of keypoints; box: of the face, as in `FaceNumbers`."""
+    """The numbers that are kept of keypoints. box: the face's, as in `FaceNumbers`."""
     if found is None or not math.isfinite(found.score):
         return None
     steps = _steps(np.concatenate([np.reshape(found.box, (2, 2)), found.points]), box)
@@ -235,7 +237,7 @@ def _points(face: Face) -> tuple[int, Points]:
         parts |= HAS_MESH
         known = points_from_mesh(face.mesh)
         own = np.concatenate([face.landmarks, face.forehead])
-        # Bit for bit: only then is storing what was stored the same again.
+        # Compare bit for bit: only then does storing a stored face again give the same face.
         if np.array_equal(known[:, :2], own) and (face.depth is None or np.array_equal(known[:, 2], face.depth)):
             parts |= OF_MESH
     if not parts & OF_MESH:

@@ -1,6 +1,6 @@
-"""JSON that somebody else may have written: every key and every value is checked, and nothing more is let in.
+"""Reads JSON that somebody else may have written: every key and every value is checked, unknown keys are refused.
 
-What does not fit raises `Unfit`, whose text says where; the readers put the file's name in front of it.
+A value that does not fit raises `Unfit`, whose text says where it stands. The readers put the file's name before it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 _LARGEST = 1 << 53
-"""Whole numbers beyond it are not the same in every JSON reader."""
+"""Beyond this, JSON readers do not agree about the value of a whole number."""
 _FRACTION = re.compile(r"(-?\d{1,19})/(\d{1,19})")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _Value = TypeVar("_Value")
 
 
 class Unfit(Exception):
-    """What is wrong with a value, in words for the user, without the file's name."""
+    """A value that does not fit; the text tells the user what is wrong, without the file's name."""
 
 
 def parsed(data: bytes) -> object:
-    """The value of UTF-8 bytes. Raises Unfit for what is no JSON, repeats a key, or holds what is no number."""
+    """The value of JSON in UTF-8. Raises Unfit for bytes that are not JSON, repeat a key, or hold NaN or infinity."""
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_not_finite)
     except Unfit:
         raise
     except RecursionError as error:
         raise Unfit("it is nested too deeply") from error
-    except ValueError as error:  # of the decoder, and of numbers with thousands of digits
+    except ValueError as error:  # from the decoder, or from a number with thousands of digits
         raise Unfit("it is not JSON") from error
 
 
@@ -46,10 +46,10 @@ def _not_finite(text: str) -> None:
 
 
 class Fields:
-    """An object of which every key has to be known, and is asked for once."""
+    """A JSON object that must have exactly the expected keys."""
 
     def __init__(self, value: object, where: str, keys: Sequence[str]) -> None:
-        """where: what it is, for messages. keys: all that it has to have, and no others may be there."""
+        """where: name of the object in messages. keys: exactly the keys that it must have. Raises Unfit."""
         if not isinstance(value, dict):
             raise Unfit(f"{where} is not an object")
         for key in value:
@@ -65,14 +65,14 @@ class Fields:
         return self._values[key]
 
     def text(self, key: str, most: int = 200) -> str:
-        """A text of at most `most` characters, all of which can be printed."""
+        """A text of at most `most` printable characters."""
         value = self._values[key]
         if not isinstance(value, str) or len(value) > most or not value.isprintable():
             raise Unfit(f"{self._where}: {key} is not a text of at most {most} characters")
         return value
 
     def sha256(self, key: str, *, empty: bool = False) -> str:
-        """64 hexadecimal digits, or nothing where that is let through."""
+        """64 hexadecimal digits; with `empty` also an empty text."""
         value = self._values[key]
         if empty and value == "":
             return ""
@@ -93,7 +93,7 @@ class Fields:
         return Fraction(int(match[1]), int(match[2]))
 
     def list_of(self, key: str, one: Callable[[object, str], _Value], most: int) -> tuple[_Value, ...]:
-        """A list of at most `most` values, each read by `one`, which is given the value and where it stands."""
+        """A list of at most `most` values. `one` reads each of them, given the value and where it stands."""
         value = self._values[key]
         if not isinstance(value, list) or len(value) > most:
             raise Unfit(f"{self._where}: {key} is not a list of at most {most:,}")
@@ -115,5 +115,5 @@ def number(value: object, where: str, most: float) -> float:
 
 
 def shown(text: str) -> str:
-    """A text of somebody else's as a message may show it: short and on one line."""
+    """A foreign text as a message may show it: short and on one line."""
     return repr(text if len(text) <= 40 else f"{text[:40]}...")

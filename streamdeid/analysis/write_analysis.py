@@ -1,4 +1,4 @@
-"""Writing an analysis while a recording is filtered: chunk by chunk, and whole under its name or not at all."""
+"""Writes an analysis while a recording is filtered, chunk by chunk; the file gets its name only when it is whole."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, re
 from streamdeid.errors import OutputError
 
 _EFFORT = 6
-"""Of zlib: a fifth less than 1, and 9 takes five times as long for one per cent."""
+"""Level of zlib: it makes a fifth fewer bytes than level 1; level 9 takes five times as long and saves one per cent."""
 _LEAST_EFFORT = 1
 
 
 class AnalysisWriter:
-    """Takes the frames of a recording in order and writes them beside the name that they get in the end.
+    """Takes the frames of a recording in order and writes them to a temporary file beside the final one.
 
-    What is kept of faces is `stored_faces.stored`; boxes are rounded outwards to 1/64 pixel. Memory does not grow but
-    for 52 bytes in 32 frames. Use as a context manager: leaving it before `close` aborts.
+    Faces are kept as `stored_faces.stored` gives them; boxes are rounded outwards to 1/64 pixel. Memory grows only by
+    60 bytes for each chunk (up to 32 frames). Use as a context manager: leaving it before `close` aborts.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class AnalysisWriter:
         passing: bool = False,
         mode: int = 0o666,
     ) -> None:
-        """source: the recording, which the analysis must not replace. key: what the file is sealed with, where there is
-        one. passing: the file is read once and removed, so it is written in less time, with more bytes. mode: who
-        may read and write it, at most. Raises ValueError for a header that cannot be written, SettingsError and
+        """source: the recording, which the analysis must not replace. key: the file is sealed with it, if given.
+        passing: the file is read once and then removed, so it is written in less time, with more bytes. mode: the
+        largest permissions that it may get. Raises ValueError for a header that cannot be written, SettingsError and
         OutputError as `check_paths` does."""
         text = layout.header_text(header)
         check_paths(path, source, overwrite)
@@ -87,8 +87,8 @@ class AnalysisWriter:
         self.abort()
 
     def add(self, record: FrameRecord) -> None:
-        """Keep the next frame. Raises ValueError for one that cannot follow or be kept, OutputError when the disk
-        refuses or the recording is too long; nothing is left then."""
+        """Keep the next frame. Raises ValueError for a frame that cannot follow the last one or cannot be kept,
+        OutputError when the disk refuses or the recording is too long. After an error no file is left."""
         try:
             self._add(record)
         except OSError as error:
@@ -98,7 +98,8 @@ class AnalysisWriter:
             raise
 
     def close(self, end: AnalysisEnd) -> None:
-        """Write what is left, and give the file its name. Raises ValueError and OutputError; nothing is left then."""
+        """Write the remaining frames and give the file its name. Raises ValueError and OutputError; then no file is
+        left."""
         try:
             self._flush()
             known = layout.End(end, self._frames, tuple(self._levels), tuple(self._causes))
@@ -121,7 +122,7 @@ class AnalysisWriter:
             raise
 
     def abort(self) -> None:
-        """Leave nothing behind; nothing happens after `close`."""
+        """Remove the temporary file; after `close` this does nothing."""
         if self._open:
             self._open = False
             with contextlib.suppress(OSError):
@@ -152,7 +153,7 @@ class AnalysisWriter:
         self._rows += len(record.found) + len(record.decisions)
 
     def _flush(self) -> None:
-        """Write the frames that wait as a chunk."""
+        """Write the waiting frames as a chunk."""
         if not self._records:
             return
         base = math.lcm(*(record.time.denominator for record in self._records))
@@ -179,7 +180,7 @@ class AnalysisWriter:
         self._records, self._faces = [], []
 
     def _write(self, data: bytes) -> None:
-        """Header or chunks."""
+        """Write bytes of the header or the chunks, and add them to the seal."""
         self._file.write(data)
         if self._seal is not None:
             self._seal.add(data)

@@ -1,4 +1,4 @@
-"""The command line, one file for each command: options in, one line and an exit code out.
+"""The command line, one file for each command: it reads options, prints one line and returns an exit code.
 
-What a program could want too stands in `runs`.
+Code that other programs may want to use, too, is in `runs`.
 """

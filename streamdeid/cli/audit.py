@@ -1,4 +1,4 @@
-"""`streamdeid audit`: what a finished run guarantees and what it counted, on one screen."""
+"""`streamdeid audit`: show the guarantee and the counts of a finished run on one screen."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ report of a newer version."""
 
 _WIDTH = 100
 _MOST_LINES = 24
-"""A screen, for a run over one file."""
+"""Lines of one screen, the most for a run over one file."""
 _LISTED = 12
-"""Files that are listed one by one."""
+"""Most files that are listed one by one."""
 _LABEL = 10
 _SHORT = 12
-"""Hex digits of a hash that are shown."""
+"""Hexadecimal digits of a hash that are shown."""
 _REST = "(--json has the whole guarantee.)"
 _NOT_COVERED = "This does not cover"
 
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    """Run the command. Raises InputError, also for a file that is not the one named, and SettingsError."""
+    """Run the command. Raises InputError, also for a file whose hash is not that in the report, and SettingsError."""
     for directory in arguments.files or ():
         if not directory.is_dir():
             raise SettingsError(f"{directory} is not a directory")
@@ -90,7 +90,7 @@ def as_json(report: Report, checks: Sequence[FileCheck]) -> dict[str, object]:
 
 
 def screen(name: str, report: Report, checks: Sequence[FileCheck]) -> list[str]:
-    """The lines for people: at most `_MOST_LINES` of `_WIDTH` columns when the run was over one file."""
+    """The audit as text lines: at most `_MOST_LINES` of `_WIDTH` columns if the run was over one file."""
     single = len(report.files) == 1 and not report.failures
     done = f"{len(report.files)} filtered, {len(report.failures)} failed"
     wrote = report.versions.get("streamdeid", "unknown")
@@ -135,7 +135,7 @@ def _untested(counts: ProvisionalCounts) -> str:
 
 
 def _reviewed(review: ReviewReport) -> str:
-    """What a reviewer did to a file, in words."""
+    """A sentence about what a reviewer did to a file."""
     edits = review.edits
     assert edits is not None
     looked, left = edits.doubts_looked_at, edits.doubts_not_looked_at
@@ -176,7 +176,7 @@ def _chosen(choice: RunChoice) -> list[str]:
 
 
 def _listed(report: Report, checks: Sequence[FileCheck]) -> list[str]:
-    """A line for each file, the first `_LISTED` of them."""
+    """A line for each of the first `_LISTED` files, failed ones first, and one line for the rest."""
     files = [check for check in checks if check.role in ("input", "output")]
     pairs = zip(report.files, files[::2], files[1::2], strict=True)
     texts = [f"{failure.input}: not filtered: {failure.error}" for failure in report.failures]
@@ -191,7 +191,8 @@ def _one(one: FileReport, before: FileCheck, after: FileCheck) -> str:
 
 
 def _promise(text: str, room: int) -> list[str]:
-    """The guarantee in lines of full width. Where there is no room, what it does not cover: the factor stands above."""
+    """The guarantee in lines of full width. If there is no room for it, only the part on what it does not cover, since
+    the factor is shown above."""
     lines = textwrap.wrap(_printable(text), _WIDTH)
     if len(lines) <= room:
         return lines
@@ -224,7 +225,7 @@ def _many(count: int, one: str, several: str = "") -> str:
 
 
 def _item(label: str, text: str) -> list[str]:
-    """A labelled item, wrapped."""
+    """The lines of a labelled item, wrapped."""
     indent = " " * _LABEL
     return textwrap.wrap(_printable(text), _WIDTH, initial_indent=label.ljust(_LABEL), subsequent_indent=indent)
 
@@ -234,5 +235,5 @@ def _cut(line: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text without what could steer a terminal: a report comes from somebody else."""
+    """The text without characters that could control a terminal, since a report may come from somebody else."""
     return "".join(character if character.isprintable() else "?" for character in text)

@@ -1,4 +1,4 @@
-"""`streamdeid compare`: a sheet of faces, the original above the result."""
+"""`streamdeid compare`: write a sheet of faces, with the original above the result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ The upper row shows original faces. Keep the sheet as private as the original.""
 _MOST_COLUMNS = 100
 _TIME_ACCURACY = Fraction(2, 1000)
 _CLEAR = 0.5
-"""Evidence from which a face is shown."""
+"""Least evidence of a face on the sheet."""
 _SIDE = 160
 """Side of a face on the sheet in pixels."""
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _pairs(original: Iterable[Frame], result: Iterable[Frame], name: Path) -> Iterator[tuple[Frame, Frame]]:
-    """Frames of both videos by number. Raises InputError when numbers or times differ."""
+    """Pairs of frames with the same number in both videos. Raises InputError if counts or times differ."""
     starts: tuple[Fraction, Fraction] | None = None
     for before, after in itertools.zip_longest(original, result):
         if before is None or after is None:
@@ -93,7 +93,9 @@ def _pairs(original: Iterable[Frame], result: Iterable[Frame], name: Path) -> It
 def _chosen(
     pairs: Iterable[tuple[Frame, Frame]], detect: Detector, duration: Fraction, columns: int
 ) -> Iterator[tuple[Frame, Frame, Box]]:
-    """At the middle of each of `columns` equal stretches, or as soon after as there is one: the largest face's box."""
+    """Choose a pair of frames, and the largest face's box, for each of `columns` equal parts of the video.
+
+    The pair is at the middle of the part, or the first later one in which a face is found."""
     start: Fraction | None = None
     wanted = 0
     for before, after in pairs:

@@ -1,4 +1,4 @@
-"""`streamdeid demo`: make a clip of two talking people, filter it, and show both side by side."""
+"""`streamdeid demo`: make a clip of two talking people, filter it, and show original and result side by side."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Writes original.mp4, deidentified.mp4, side_by_side.mp4, sheet.png and report.js
 _NAMES = ("original.mp4", "deidentified.mp4", "side_by_side.mp4", "sheet.png", "report.json")
 _RATE = 25
 _PATIENCE = 60.0
-"""Six times the usual deadline: nobody waits for a demo's frames, and an emulated board needs 11 s for the first."""
+"""Seconds; six times the usual deadline: a demo is not urgent, and an emulated board needs 11 s for the first frame."""
 _LONGEST = 60.0
 _COLUMNS = 9
 _SIDE = 150
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _check_out(out: Path, *, overwrite: bool) -> None:
-    """Raise SettingsError where the demo would replace files that are not of an earlier one."""
+    """Raise SettingsError if the demo would replace files that are not those of an earlier demo."""
     paths = [out / name for name in _NAMES]
     roles = (OUTPUT, OUTPUT, OUTPUT, SHEET, REPORT)
     check_named("demo", [Named(role, path) for role, path in zip(roles, paths, strict=True)])
@@ -110,7 +110,7 @@ def _check_out(out: Path, *, overwrite: bool) -> None:
 
 
 def _is_demo(original: Path, result: Path, report: Path) -> bool:
-    """Whether a report tells of the two clips that are there: those of an earlier demo."""
+    """Whether a report is about the two clips that are there, so that they are those of an earlier demo."""
     try:
         (one,) = read_report(report).files
         return [one.input, one.output] == [FileSide.of(original), FileSide.of(result)]
@@ -128,7 +128,7 @@ def _joined(left: Plane, right: Plane) -> Plane:
 
 
 def _sheet(drawn: Sequence[SyntheticFrame], filtered: Sequence[Planes]) -> Picture:
-    """Every person's face at equal times, the original above the result."""
+    """A sheet of every person's face at equal time intervals, with the original above the result."""
     chosen = np.linspace(0, len(drawn) - 1, min(_COLUMNS, len(drawn))).round().astype(int)
     rows: list[list[Picture]] = []
     for person in range(len(drawn[0].truths)):

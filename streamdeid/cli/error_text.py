@@ -1,4 +1,4 @@
-"""How the command line speaks of what went wrong: one line, one exit code, and never a password of an address."""
+"""How the command line reports errors: as one line and one exit code, and never with a password of an address."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from streamdeid.errors import ExitCode, SettingsError, StreamdeidError
 
 
 class UsageError(SettingsError):
-    """The command line itself was wrong."""
+    """The command line itself is wrong."""
 
 
 class Stopped(BaseException):
-    """A signal asked the run to end; no `except Exception` on the way out may hold it up."""
+    """A signal asked the run to end; it is a BaseException, so that no `except Exception` catches it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -28,37 +28,37 @@ class Stopped(BaseException):
 
 
 _asked: list[int] = []
-"""The signal that asked the run to end, once one did."""
+"""The number of the signal that asked the run to end; empty if none did."""
 
 
 def ask_to_stop(number: int) -> None:
     """Remember that a signal asked the run to end; `check_stopped` raises it again.
 
-    What the signal's handler raises may get lost: C code that asks an object for an attribute takes any exception for
-    "it has none" (numpy and numba do), and another turns it into an error of its own.
+    The exception that the signal's handler raises may get lost. C code that asks an object for an attribute takes any
+    exception for "there is no such attribute" (numpy and numba do), and other code turns it into an error of its own.
     """
     _asked[:] = [number]
 
 
 def begin_again() -> None:
-    """A new run begins: nobody has asked it to end."""
+    """Forget earlier signals, because a new run begins."""
     _asked.clear()
 
 
 def asked_to_stop() -> Stopped | None:
-    """What a signal asked for; None where none did."""
+    """The exception for the signal that asked the run to end; None if none did."""
     return Stopped(_asked[0]) if _asked else None
 
 
 def check_stopped() -> None:
-    """Raise Stopped when a signal asked the run to end."""
+    """Raise Stopped if a signal asked the run to end."""
     asked = asked_to_stop()
     if asked is not None:
         raise asked
 
 
 def explain(error: BaseException) -> tuple[ExitCode, str]:
-    """Exit code and one line for the user."""
+    """The exit code of an error, and one line about it for the user."""
     if isinstance(error, StreamdeidError):
         return error.exit_code, one_line(error) or type(error).__name__
     if isinstance(error, Stopped):
@@ -72,7 +72,7 @@ def explain(error: BaseException) -> tuple[ExitCode, str]:
 
 
 def complain(error: BaseException, *, debug: bool, about: str = "") -> ExitCode:
-    """Print the line for an error on stderr, after its traceback with `debug`; the exit code."""
+    """Print the line for an error on stderr, with `debug` after its traceback; return the exit code."""
     code, line = explain(error)
     if debug:
         _print_traceback(type(error), error, error.__traceback__)
@@ -81,12 +81,12 @@ def complain(error: BaseException, *, debug: bool, about: str = "") -> ExitCode:
 
 
 def one_line(error: BaseException) -> str:
-    """An error's message without line breaks and passwords, and without what could steer a terminal."""
+    """An error's message without line breaks, passwords and characters that could control a terminal."""
     return plain(" ".join(scrubbed(str(error)).split()))
 
 
 def set_up_logging(debug: bool) -> None:
-    """Log lines go to stderr with `debug` only; the report has the counts for everybody else."""
+    """Set up logging: log lines go to stderr with `debug` only; without it, the report has the counts."""
     logger = logging.getLogger("streamdeid")
     logger.setLevel(logging.DEBUG if debug else logging.WARNING)
     for handler in list(logger.handlers):
@@ -94,15 +94,16 @@ def set_up_logging(debug: bool) -> None:
     handler = logging.StreamHandler() if debug else logging.NullHandler()
     handler.addFilter(_scrub_record)
     logger.addHandler(handler)
-    if logging.lastResort is not None:  # which prints the warnings of libraries
+    if logging.lastResort is not None:  # it prints the warnings of libraries
         logging.lastResort.addFilter(_scrub_record)
 
 
 def hide_passwords() -> None:
-    """Hide passwords of addresses in the process's title and in tracebacks that nobody catches.
+    """Hide passwords of addresses in the process's title and in tracebacks of uncaught exceptions.
 
-    For the milliseconds before, while Python starts, `ps` shows the command line as it was typed. What the shell
-    remembers of it, and /proc/PID/environ, are the user's to guard: a file of `streamdeid serve` keeps both clean.
+    For some milliseconds before this, while Python starts, `ps` shows the command line as it was typed. The shell's
+    history and /proc/PID/environ must be protected by the user; with a file for `streamdeid serve` neither holds a
+    password.
     """
     words = list(map(scrubbed, sys.orig_argv))
     if words != sys.orig_argv:
@@ -121,10 +122,10 @@ def _print_traceback(
 
 
 def _scrub_record(record: logging.LogRecord) -> bool:
-    """Hide passwords in a log record, and what could steer a terminal, in place; for every handler that comes after."""
+    """Remove passwords and characters that could control a terminal from a log record, in place, for all handlers."""
     try:
         message = record.getMessage()
-    except Exception:  # its arguments do not fit, and logging would print them
+    except Exception:  # the record's arguments do not fit, and logging would print them
         message = str(record.msg)
     record.msg, record.args = plain(scrubbed(message)), None
     if record.exc_info:
@@ -137,7 +138,7 @@ def _scrub_record(record: logging.LogRecord) -> bool:
 
 
 def close_stdout() -> None:
-    """Point a closed stdout to nowhere, or Python complains about it once more at its end."""
+    """Redirect a closed stdout to the null device; otherwise Python reports it once more at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""What every run over files checks before it begins, and does when it is over."""
+"""The checks before every run over files, and the report and the exit code after it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def check_run(
     jobs: Iterable[tuple[Path | None, Path | None]],
     journal: Path | None,
 ) -> None:
-    """Raise UsageError for a number of workers that cannot be, SettingsError where a file would be two things at once,
-    and as `check_report_path` does for a report that cannot be written.
+    """Check a run's workers, files and report before it begins.
 
-    jobs: inputs and outputs that are files of this machine. journal: where one is kept.
+    Raises UsageError for an impossible number of workers, SettingsError if one file would have two roles, and as
+    `check_report_path` does for a report that cannot be written. jobs: inputs and outputs; None for one that is not a
+    file of this machine. journal: its path, if one is kept.
     """
     if not 1 <= arguments.workers <= _MOST_WORKERS:
         raise UsageError(f"--workers is from 1 to {_MOST_WORKERS}, not {arguments.workers}")
@@ -51,7 +52,7 @@ def check_run(
 
 
 def warn_of_key(settings: Settings) -> None:
-    """Say on standard error that everybody may read the key file, where that is so; to be called when it was read."""
+    """Warn on standard error if everybody may read the key file. Call it after the file was read."""
     warning = None if settings.key_file is None else warning_of(settings.key_file)
     if warning is not None:
         say(f"streamdeid: {warning}", to=sys.stderr)
@@ -63,9 +64,9 @@ def ended(
     settings: Settings,
     arguments: argparse.Namespace,
 ) -> ExitCode:
-    """Write the report if one is wanted; the exit code of the worst file. Raises OutputError.
+    """Write the report if one is wanted, and return the exit code of the worst file. Raises OutputError.
 
-    results: by number of the file. choice: None where no file was filtered in this run.
+    results: by number of the file. choice: None if no file was filtered in this run.
     """
     done = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileReport))
     failed = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileFailure))

@@ -1,4 +1,4 @@
-"""`streamdeid filter`: files in, de-identified files out; or a camera in, and a filtered stream out."""
+"""`streamdeid filter`: filter video files into de-identified files, or a camera into a filtered stream."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _HEADINGS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options: those of the settings' table, and what belongs to a command line."""
+    """Declare the options: those of the settings' table, and those of this command only."""
     parser.add_argument(
         "arguments", nargs="+", metavar="INPUT [OUTPUT]", help="files, a directory or a pattern; a camera"
     )
@@ -103,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    """Run the command; the exit code of the worst file. Raises what concerns the whole run."""
+    """Run the command and return the exit code of the worst file. Raises errors that concern the whole run."""
     be_frugal()
     compile_beside(shown=not arguments.quiet)
     if is_of_archive(arguments):
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     jobs = plan(arguments.arguments, Path(arguments.output) if arguments.output else None, WRITABLE)
     if len(jobs) > 1 and (arguments.analysis is not None or arguments.edits is not None):
         raise UsageError("an analysis and edits belong to one file; filter the files one by one")
-    if arguments.edits is not None and arguments.analysis is None:  # beside the recording
+    if arguments.edits is not None and arguments.analysis is None:  # it lies beside the recording
         arguments.analysis = jobs[0].input.with_suffix(".analysis")
     folder = _journal_folder(jobs)
     check_run(arguments, settings, ((job.input, job.output) for job in jobs), None if folder is None else folder / NAME)
@@ -145,11 +145,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 _Results = Iterator[tuple[int, FileReport | FileFailure, RunChoice | None]]
-"""Number of a file, what came of it, and what was asked for."""
+"""Number of a file, its report or failure, and the choice of its run."""
 
 
 def _journal(jobs: Sequence[Job], run: FileRun, safe: contextlib.ExitStack) -> Journal | None:
-    """The journal of a run; None for one that keeps none."""
+    """The journal in the folder of the results; None for a run that keeps none (`_journal_folder`)."""
     folder = _journal_folder(jobs)
     if folder is None:
         return None
@@ -158,7 +158,7 @@ def _journal(jobs: Sequence[Job], run: FileRun, safe: contextlib.ExitStack) -> J
 
 
 def _journal_folder(jobs: Sequence[Job]) -> Path | None:
-    """The folder of results that several recordings from elsewhere go to; None for any other run."""
+    """The folder of the results, if it has several results and none of the recordings; None for any other run."""
     folders = {job.output.parent.resolve() for job in jobs}
     if len(jobs) < 2 or len(folders) != 1 or folders & {job.input.parent.resolve() for job in jobs}:
         return None
@@ -166,19 +166,19 @@ def _journal_folder(jobs: Sequence[Job]) -> Path | None:
 
 
 def _one_by_one(jobs: Sequence[tuple[int, Job]], run: FileRun, arguments: argparse.Namespace) -> _Results:
-    """Filter files in this process, which keeps models and detector."""
+    """Filter files one after another in this process, which keeps the models and the detector."""
     if not jobs:
         return
     if len(jobs) > 1 or run.settings.whitelist:
-        run.start()  # what is wrong with the models or the whitelist is said once, not for each file
+        run.start()  # raises errors of the models or the whitelist once, not for each file
     for number, job in jobs:
         result = _attempt(job, run, arguments)
         yield number, result, run.choice
 
 
 def _beside(jobs: Sequence[tuple[int, Job]], run: FileRun, arguments: argparse.Namespace) -> _Results:
-    """Filter files beside each other, in a process each."""
-    run.session()  # what is wrong with it is said once, not for each file
+    """Filter files in parallel, each in a process of its own."""
+    run.session()  # raises errors of the session once, not for each file
     files = [(job.input.absolute(), job.output.absolute()) for _, job in jobs]
     with FilesBar(len(files), shown=not arguments.quiet) as bar:
         for one in filter_files(files, run.settings, arguments.workers):
@@ -190,12 +190,12 @@ def _beside(jobs: Sequence[tuple[int, Job]], run: FileRun, arguments: argparse.N
 
 
 def _attempt(job: Job, run: FileRun, arguments: argparse.Namespace) -> FileReport | FileFailure:
-    """Filter one file and complain when it fails."""
+    """Filter one file, and print the error if it fails."""
     try:
         with Bar(job.input.name, shown=not arguments.quiet) as bar:
             return run.filter(job.input, job.output, bar, _asked(arguments, job), arguments.workers)
     except Exception as error:
-        check_stopped()  # what a signal raised was taken for something else
+        check_stopped()  # the error may come from a signal's exception that other code replaced
         code, line = explain(error)
         named = any(str(path) in line for path in (job.input, job.output))
         complain(error, debug=arguments.debug, about="" if named else f"{job.input}: ")
@@ -203,14 +203,14 @@ def _attempt(job: Job, run: FileRun, arguments: argparse.Namespace) -> FileRepor
 
 
 def _asked(arguments: argparse.Namespace, job: Job) -> Asked:
-    """The analysis and the edits of a file."""
+    """The analysis and the edits that the options ask for, and the function that names a recording's doubts."""
     return Asked(arguments.analysis, arguments.edits, lambda known: [one.name for one in doubts(known)])
 
 
 def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
     """Settings from the options. Raises SettingsError, also for an option that the method does not use.
 
-    lookahead: seconds, where none are given.
+    lookahead: seconds; the default where neither options nor profile give a value.
     """
     chosen = given(arguments, Settings)
     settings = Settings(**{"lookahead": lookahead, **profile_of(arguments.profile).settings, **chosen})

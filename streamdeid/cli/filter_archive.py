@@ -1,4 +1,4 @@
-"""`streamdeid filter` with recordings or results at addresses, or with a Ray cluster that filters them."""
+"""`streamdeid filter` for recordings or results at addresses, or with a Ray cluster that filters them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def is_of_archive(arguments: argparse.Namespace) -> bool:
 
 
 def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
-    """Filter; the exit code of the worst file. Raises what concerns the whole run."""
+    """Filter the files and return the exit code of the worst one. Raises errors that concern the whole run."""
     refuse_live_options(arguments)
     if arguments.analysis is not None or arguments.edits is not None:
         raise UsageError("an analysis and edits are for recordings of this machine, without --ray")
@@ -81,7 +81,7 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
 def planned(arguments: Sequence[str], output: str | None) -> list[ArchiveTask]:
     """The tasks that INPUT and OUTPUT arguments stand for, by the rules of `inputs.plan`.
 
-    A folder at an address stands for the videos right in it; there are no patterns at addresses. Raises InputError
+    A folder at an address stands for the videos directly in it; an address cannot be a pattern. Raises InputError
     when nothing is found, SettingsError for results that would overwrite each other or their recording, OutputError
     when a directory cannot be made.
     """
@@ -111,7 +111,7 @@ def planned(arguments: Sequence[str], output: str | None) -> list[ArchiveTask]:
 
 
 def _found(argument: str) -> tuple[list[Stored], bool]:
-    """The files that an argument means, and whether it is more than the name of one."""
+    """The files that an argument stands for, and whether it is a folder or a pattern instead of one file's name."""
     if not is_address(argument):
         paths = files_of(argument)
         try:
@@ -144,7 +144,7 @@ def _result(input: str, target: str | None, into: bool) -> str:
 
 
 def _same(input: str, output: str) -> bool:
-    """Whether two paths are one file, by whatever name or link."""
+    """Whether two places on this machine are the same file, also under other names or through links."""
     try:
         return not is_address(input) and not is_address(output) and Path(input).samefile(output)
     except OSError:  # one of them is not there
@@ -162,25 +162,25 @@ def _filtered(
 
 
 def _begun(tasks: Sequence[ArchiveTask], journal: Journal | ArchiveJournal) -> list[ArchiveTask]:
-    """The tasks with what a journal knows of them, in which it stands now that they are begun."""
+    """Note in the journal that the tasks begin, and return them with what it knows about each."""
     names = [name_of(task.output) for task in tasks]
     if isinstance(journal, ArchiveJournal):
         made = journal.begin(names)
     else:
         journal.begin(Path(task.output) for task in tasks)
-        made = set()  # it removes what a stopped run left
+        made = set()  # this journal has removed what a stopped run left
     return [
         replace(task, known=journal.known(name), replaces=name in made) for task, name in zip(tasks, names, strict=True)
     ]
 
 
 def _local(place: str) -> Path | None:
-    """A place as a file of this machine; None for one at an address."""
+    """A place as a file of this machine; None for an address."""
     return None if is_address(place) else Path(place)
 
 
 def _journal_folder(tasks: Sequence[ArchiveTask]) -> str | None:
-    """The folder of results that several recordings from elsewhere go to; None for any other run."""
+    """The folder of the results, if it has several results and none of the recordings; None for any other run."""
     folders = {folder_of(task.output) for task in tasks}
     if len(tasks) < 2 or len(folders) != 1 or folders & {folder_of(task.input) for task in tasks}:
         return None
@@ -190,7 +190,7 @@ def _journal_folder(tasks: Sequence[ArchiveTask]) -> str | None:
 def _journal(
     tasks: Sequence[ArchiveTask], shipped: Shipped, safe: contextlib.ExitStack
 ) -> Journal | ArchiveJournal | None:
-    """The journal of a folder of results that several recordings from elsewhere go to; None for any other run."""
+    """The journal in the folder of the results; None for a run that keeps none (`_journal_folder`)."""
     folder = _journal_folder(tasks)
     if folder is None:
         return None

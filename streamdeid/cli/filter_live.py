@@ -1,4 +1,4 @@
-"""`streamdeid filter` with a camera as its input: for days, until it is stopped."""
+"""`streamdeid filter` for live streams: it filters a camera, or a replayed file, until it is stopped."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from streamdeid.settings import Settings
 from streamdeid.video.live.files import deletes
 
 _EVERY = 1.0
-"""Seconds between looks at the state."""
+"""Seconds between two reports of the state."""
 _STARTING = 4.0
-"""Seconds that a start may take without a word."""
+"""Seconds of a start in which the state "starting" is not reported."""
 _CLEARED = "\r\033[K"
-"""Clears a terminal's line."""
+"""Control characters that clear a terminal's line."""
 
 
 def is_live(arguments: argparse.Namespace) -> bool:
-    """Whether the command line asks for a live run. Raises UsageError when only its output is a stream."""
+    """Whether the command line asks for a live run. Raises UsageError if only its output is a stream."""
     words = [*arguments.arguments, *([] if arguments.output is None else [arguments.output])]
     if arguments.realtime or is_address(words[0]) or is_device(words[0]):
         return True
@@ -48,7 +48,7 @@ def is_live(arguments: argparse.Namespace) -> bool:
 
 
 def run_live(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
-    """Filter until a signal, or the end of a replayed file. Raises StreamdeidError."""
+    """Filter until a signal comes or a replayed file ends. Raises StreamdeidError."""
     live = live_settings_of(arguments)
     words = list(arguments.arguments)
     output = words.pop() if len(words) == 2 and arguments.output is None else arguments.output
@@ -82,12 +82,12 @@ def run_live(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
 
 
 def _file(word: str) -> Path | None:
-    """The file that a word of the command line means; None for an address, a device and standard output."""
+    """The file that a word of the command line stands for; None for an address, a device and standard output."""
     return None if is_address(word) or is_device(word) or word == "-" else Path(word)
 
 
 def _check_filtered(status: LiveStatus, output: str) -> None:
-    """Raise FailedClosed where a replayed file is at its end, and nothing of it came out."""
+    """Raise FailedClosed if no frame of a replayed file was filtered."""
     if not status.filtered:
         raise FailedClosed(
             f"not one frame of the recording is in {shown(output)}: {status.source.dropped} came too fast for this "
@@ -113,11 +113,11 @@ def _ended(
 
 @contextlib.contextmanager
 def _told(live_filter: LiveFilter, arguments: argparse.Namespace) -> Iterator[None]:
-    """Tell the status about once a second from a thread, for as long as the block lasts."""
+    """Report the status about once a second from a thread, for as long as the block lasts."""
     over, tell = threading.Event(), _status_reporter(arguments)
 
     def watch() -> None:
-        with contextlib.suppress(BrokenPipeError):  # nobody listens; the filter goes on
+        with contextlib.suppress(BrokenPipeError):  # nobody reads it any more; the filter goes on
             while not over.wait(_EVERY):
                 if _takes(sys.stdout if arguments.json else sys.stderr):
                     tell(live_filter.status())
@@ -132,7 +132,7 @@ def _told(live_filter: LiveFilter, arguments: argparse.Namespace) -> Iterator[No
 
 
 def _status_reporter(arguments: argparse.Namespace) -> Callable[[LiveStatus], None]:
-    """How the state is told: as JSON, as a line that is written over, or each change on a line of its own."""
+    """The function that reports the state: as JSON, as a line that is overwritten, or as one line for each change."""
     if arguments.json:
         return lambda status: say_json(asdict(status))
     if arguments.quiet:
@@ -142,7 +142,7 @@ def _status_reporter(arguments: argparse.Namespace) -> Callable[[LiveStatus], No
 
     def tell(status: LiveStatus) -> None:
         now = scrubbed(f"{status.state}{': ' + status.reason if status.reason else ''}")
-        soon = status.state == "starting" and time.monotonic() - begun < _STARTING  # nothing is wrong yet
+        soon = status.state == "starting" and time.monotonic() - begun < _STARTING  # this is normal
         if [now] != last and not soon:
             last[:] = [now]
             line = f"{datetime.now(timezone.utc):%H:%M:%S} {now}"
@@ -157,10 +157,10 @@ def _status_reporter(arguments: argparse.Namespace) -> Callable[[LiveStatus], No
 
 
 def _takes(stream: TextIO) -> bool:
-    """Whether a line can be written at once: a reader that stopped must not hold up the end."""
+    """Whether a line can be written at once: a reader that has stopped reading must not delay the end."""
     try:
         return bool(select.select([], [stream], [], 0)[1])
-    except (OSError, ValueError):  # it has no handle that can be asked
+    except (OSError, ValueError):  # `select` does not work on this stream
         return True
 
 

@@ -1,4 +1,4 @@
-"""Which files a command line means, and where each result goes."""
+"""Finds the files that a command line stands for, and the place of each result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamdeid.errors import InputError, OutputError, SettingsError
 
 SUFFIX = "_deidentified"
 FALLBACK = ".mkv"
-"""Container for results whose input's own cannot be written: it takes nearly every sound codec."""
+"""Container of the result where the input's own cannot be written; it takes nearly every sound codec."""
 
 # fmt: off
 _VIDEOS = frozenset({
@@ -33,10 +33,11 @@ class Job:
 def plan(arguments: Sequence[str], output: Path | None, writable: Sequence[str]) -> list[Job]:
     """The jobs that INPUT and OUTPUT arguments stand for.
 
-    arguments: with exactly two of them the second is the output, as for `cp`; with more, the last is when it is a
-    directory. `output` (`--output`) says it plainly, and then every argument is an input. A directory stands for the
-    videos in it, not for those in its sub-directories nor for earlier results; a pattern for what it matches.
-    writable: extensions that can be written. The directory for the results of several files is made.
+    arguments: if there are exactly two, the second is the output, as for `cp`; if there are more, the last one is the
+    output if it is a directory. output: from `--output`; if it is given, every argument is an input. A directory stands
+    for the videos in it, but not for those in its sub-directories nor for earlier results. A pattern stands for the
+    files that it matches. writable: extensions that can be written. The directory for the results of several files is
+    made.
 
     Raises InputError when nothing is found, SettingsError for addresses and for results that would overwrite each
     other, OutputError when the directory cannot be made.
@@ -60,9 +61,9 @@ def plan(arguments: Sequence[str], output: Path | None, writable: Sequence[str])
 
 
 def files_of(argument: str) -> list[Path]:
-    """The files of this machine that an argument means. Raises InputError, and SettingsError for an address."""
+    """The files of this machine that an argument stands for. Raises InputError, and SettingsError for an address."""
     if "://" in argument:
-        # The address is not repeated: it can hold a password.
+        # The message does not repeat the address, which can hold a password.
         raise SettingsError("this command filters files and directories, not addresses")
     path = Path(argument)
     if path.is_dir():
@@ -82,7 +83,7 @@ def files_of(argument: str) -> list[Path]:
 
 
 def is_video_name(name: str) -> bool:
-    """Whether a file in a folder is meant by its name: a recording, not hidden, no earlier result."""
+    """Whether a file's name in a folder is that of a recording: a video, not hidden, and not an earlier result."""
     path = Path(name)
     return path.suffix.lower() in _VIDEOS and not (name.startswith(".") or path.stem.endswith(SUFFIX))
 
@@ -95,13 +96,13 @@ def _result(file: Path, output: Path | None, several: bool, writable: Sequence[s
 
 
 def result_name(name: str, writable: Sequence[str]) -> str:
-    """The name of the result of a recording of this name; writable: extensions that can be written."""
+    """The name of the result of a recording with this name. writable: extensions that can be written."""
     path = Path(name)
     return f"{path.stem}{SUFFIX}{path.suffix if path.suffix.lower() in writable else FALLBACK}"
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory for results where there is none. Raises OutputError."""
+    """Make a directory for results if there is none. Raises OutputError."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -18,11 +18,11 @@ _FILES_ONLY = (
     "analysis",
     "edits",
 )
-"""What means nothing to a live run."""
+"""Options that have no meaning for a live run."""
 
 
 def live_settings_of(arguments: argparse.Namespace) -> LiveSettings:
-    """Settings from the options. Raises SettingsError, also for an option that means nothing to a live stream."""
+    """Live settings from the options. Raises SettingsError, also for an option that a live stream cannot use."""
     for name in _FILES_ONLY:
         if getattr(arguments, name) not in (None, False):
             flag = table(Settings)[name].flag if name in table(Settings) else f"--{name}"
@@ -31,7 +31,7 @@ def live_settings_of(arguments: argparse.Namespace) -> LiveSettings:
 
 
 def refuse_idle_options(arguments: argparse.Namespace, source: str, output: str) -> None:
-    """Raise UsageError when an option was given that means nothing to this input or this output."""
+    """Raise UsageError if an option was given that this input or this output cannot use."""
     rtsp = source.lower().startswith(("rtsp:", "rtsps:"))
     file = output != "-" and not is_address(output) and not output.lower().endswith(".m3u8")
     for name, means, where in (
@@ -46,7 +46,7 @@ def refuse_idle_options(arguments: argparse.Namespace, source: str, output: str)
 
 
 def refuse_live_options(arguments: argparse.Namespace) -> None:
-    """Raise UsageError when one of them was given for a run over files."""
+    """Raise UsageError if an option for live streams was given for a run over files."""
     for name in _NAMES:
         if getattr(arguments, name) is not None:
             hint = "; add --realtime to replay a file as if it were a camera" if name != "realtime" else ""

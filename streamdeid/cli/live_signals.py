@@ -1,7 +1,7 @@
-"""Signals that end a live run: they set a flag that the run looks at, and interrupt it only where it does not look.
+"""Signals that end a live run: they set a flag that the run checks, and interrupt the run only if it does not react.
 
-An exception out of a signal may come between any two steps, also where a lock was taken and nobody gives it back yet;
-the end, which needs that lock, would then never come.
+A signal's exception may come between any two steps, also where a lock was taken and will then not be released. The end
+of the run needs that lock and would never come.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from types import FrameType
 from streamdeid.cli.error_text import Stopped
 
 _PATIENCE = 1.0
-"""Seconds that the run has to see the flag; a detector that hangs does not."""
+"""Seconds in which the run must react to the flag; with a detector that hangs it does not."""
 
 
 @dataclass
 class Flag:
-    """What the signals said."""
+    """The flag that signals set."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     number: int | None = None
-    """The signal that came."""
+    """Number of the signal that came; None if none did."""
 
 
 @contextlib.contextmanager
 def heeded() -> Iterator[Flag]:
     """Within the block SIGINT and SIGTERM set the flag, and raise Stopped if the block has not ended a second later.
 
-    Once one has come, both are ignored, also after the block: what follows is the end. For the main thread; in others
-    nothing is changed.
+    Where there is no `setitimer` (Windows), Stopped is raised at once. After the first signal both are ignored, also
+    after the block, because then the process ends. In threads other than the main thread nothing is changed.
     """
     flag = Flag()
     if threading.current_thread() is not threading.main_thread():
@@ -56,7 +56,7 @@ def heeded() -> Iterator[Flag]:
     alarm = signal.signal(signal.SIGALRM, interrupt) if hasattr(signal, "SIGALRM") else None
     try:
         for number in before:
-            if before[number] != signal.SIG_IGN:  # a shell's background job keeps its deafness to Ctrl-C
+            if before[number] != signal.SIG_IGN:  # a shell's background job goes on ignoring Ctrl-C
                 signal.signal(number, heed)
         yield flag
     finally:

@@ -1,4 +1,4 @@
-"""The command line: `streamdeid COMMAND`, one module of this package for each."""
+"""The entry point of the command line, `streamdeid COMMAND`: it imports the module of the command and runs it."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ _COMMANDS = {
 
 
 def run() -> NoReturn:
-    """Entry point of the program: ends the process with the exit code."""
-    no_core_files()  # faces and keys are in memory
+    """Run the program, and end the process with the exit code."""
+    no_core_files()  # the memory holds faces and keys
     hide_passwords()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # not where it is closed
-            stream.reconfigure(errors="backslashreplace")  # what a terminal's encoding lacks is no reason to fail
-    gc.disable()  # until everything is imported (`main`): it would look through what only grows, a tenth of the start
-    # Read when NumPy is imported. The products here are small: more BLAS threads only spin, 40 % of the CPU time.
+        if isinstance(stream, io.TextIOWrapper):  # a closed stream is None
+            stream.reconfigure(errors="backslashreplace")  # a character that the terminal lacks must not be an error
+    gc.disable()  # until all is imported (`main`): collecting while memory only grows takes a tenth of the start
+    # Read when NumPy is imported. The products here are small: more BLAS threads only spin, with 40 % of the CPU time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "--debug" not in sys.argv and not sys.warnoptions:
-        warnings.simplefilter("ignore")  # one line on stderr, and none of a library's
+        warnings.simplefilter("ignore")  # stderr gets one line, and no warnings of libraries
     for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) != signal.SIG_IGN:  # a shell's background job keeps its deafness to Ctrl-C
+        if signal.getsignal(number) != signal.SIG_IGN:  # a shell's background job goes on ignoring Ctrl-C
             signal.signal(number, _stop)
     if sys.argv[1:2] == ["serve"] and hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it would end a service that is still being imported
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # SIGHUP would end a service that is still being imported
     end_with(main)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line (without the program's name); the exit code. Prints one line on stderr for any error."""
+    """Run a command line (without the program's name) and return the exit code. Any error is one line on stderr."""
     words = sys.argv[1:] if argv is None else list(argv)
     debug = "--debug" in words
     set_up_logging(debug)
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parsed(words)
         if not gc.isenabled():
-            gc.freeze()  # modules stay: they need not be looked through again and again
+            gc.freeze()  # modules stay in memory: they need not be searched again and again
             gc.enable()
         return int(_module(arguments.command).run(arguments))
     except SystemExit as ended:  # argparse, after --help and --version
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
-    """The arguments of a command line. Raises UsageError."""
+    """Parse the arguments of a command line. Raises UsageError."""
     arguments, rest = _parser(words).parse_known_args(words)
     if rest:
         # argparse takes files only up to the first option; `filter in.mp4 --quiet out.mp4` means the same.
@@ -95,7 +95,7 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser. Only the command that is named is imported, so that usage errors and help come at once."""
+    """Make the parser. Only the named command is imported, so that usage errors and help come at once."""
     parser = argparse.ArgumentParser(
         "streamdeid", description="A privacy filter for video: every face is replaced by a synthetic one."
     )
@@ -112,13 +112,13 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
             module.add_arguments(command)
             command.add_argument("--debug", action="store_true", help="show tracebacks and the libraries' own messages")
     for each in parsers:
-        # argparse would print its usage and leave; here every error is one line and goes one way.
+        # argparse would print its usage and exit; here every error is one line and is handled in one place.
         each.error = _usage_error  # type: ignore[method-assign]
     return parser
 
 
 def _module(command: str) -> ModuleType:
-    """The module of a command: one of this package, or one that another room offers by an entry point."""
+    """The module of a command: one of this package, or one that another package offers by an entry point."""
     for one in metadata.entry_points(group="streamdeid.commands", name=command):
         return import_module(one.value)
     return import_module(f"streamdeid.cli.{command}")
@@ -130,6 +130,6 @@ def _usage_error(message: str) -> NoReturn:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)  # clearing up is not to be interrupted half way
+        signal.signal(each, signal.SIG_IGN)  # a second signal must not interrupt the clean-up
     ask_to_stop(number)
     raise Stopped(number)

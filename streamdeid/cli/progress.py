@@ -1,4 +1,4 @@
-"""The progress bar on stderr."""
+"""Progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from streamdeid.runs import compiled_beside
 
 
 def compile_beside(*, shown: bool) -> None:
-    """Have what was never compiled on this machine compiled in processes beside each other, and say so on stderr."""
+    """Allow kernels that were never compiled on this machine to be compiled in parallel processes.
+
+    shown: whether this is reported on stderr."""
     compiled_beside.allow(lambda text: say(f"streamdeid: {text}", to=sys.stderr) if shown else None)
 
 
 class Bar:
-    """Rate, time left and faces so far of one file. Shows nothing when stderr is not a terminal, or when told to.
+    """Shows the rate, the time left and the faces so far of one file, if `shown` and if stderr is a terminal.
 
     Use as a context manager.
     """
@@ -46,19 +48,21 @@ class Bar:
         self._progress.stop()
 
     def __call__(self, done: int, total: int | None, faces: int) -> None:
-        """So many frames are done, of so many where that is known; `faces` protected so far. Raises Stopped when the
-        run is to end."""
+        """Show that `done` frames are done and `faces` are protected. total: number of frames, None if not known.
+
+        Raises Stopped when the run is to end."""
         check_stopped()
         if self._progress.disable:
-            return  # the speed is a mean over many frames, and nobody sees it
+            return  # computing the speed, a mean over many frames, would be wasted
         speed = self._progress.tasks[0].speed
         rate = f"{speed:.1f} per s" if speed else ""
         self._progress.update(self._task, completed=done, total=total, of=total or "?", faces=faces, rate=rate)
 
 
 class FilesBar:
-    """How many of a run's files are done, and their frames. Shows nothing when stderr is not a terminal, or when told
-    to. Use as a context manager; call it with the frames of each file that is done."""
+    """Shows how many files of a run are done, and their frames, if `shown` and if stderr is a terminal.
+
+    Use as a context manager; call it with the number of frames of each file that is done."""
 
     def __init__(self, files: int, *, shown: bool) -> None:
         self._progress = _display(
@@ -81,14 +85,15 @@ class FilesBar:
         self._progress.stop()
 
     def __call__(self, frames: int) -> None:
-        """One more file is done, of so many frames."""
+        """Show that one more file, with `frames` frames, is done."""
         self._frames += frames
         self._progress.update(self._task, advance=1, frames=self._frames)
 
 
 class ShareBar:
-    """How far a long measurement is, and what it does now. Shows nothing when stderr is not a terminal, or when told
-    to. Use as a context manager; call it with a share from 0 to 1 and a text."""
+    """Shows the progress of a long measurement and its present step, if `shown` and if stderr is a terminal.
+
+    Use as a context manager; call it with a share from 0 to 1 and a text."""
 
     def __init__(self, label: str, *, shown: bool) -> None:
         self._progress = _display(
@@ -110,16 +115,16 @@ class ShareBar:
         self._progress.stop()
 
     def __call__(self, share: float, text: str) -> None:
-        """`share` is done, and `text` is being done."""
+        """Show that `share` of the work is done, and that `text` is being done."""
         self._progress.update(self._task, completed=min(max(share, 0.0), 1.0), now=plain(text))
 
     def part(self, start: float, end: float) -> Callable[[float, str], None]:
-        """A progress function for a part of the whole, from share `start` to `end`."""
+        """A progress function for a part of the work, from share `start` to share `end`."""
         return lambda share, text: self(start + (end - start) * share, text)
 
 
 def _display(shown: bool, *columns: ProgressColumn) -> Progress:
-    """A bar with these columns behind its label; it stays dark unless it is to be shown and stderr is a terminal."""
+    """A bar with these columns after its label; it is disabled unless `shown` and stderr is a terminal."""
     dark = not (shown and sys.stderr.isatty())
-    label = TextColumn("{task.description}", markup=False)  # a name of a file may have brackets
+    label = TextColumn("{task.description}", markup=False)  # a file's name may have brackets
     return Progress(label, *columns, console=Console(stderr=True), transient=True, disable=dark)

@@ -1,4 +1,4 @@
-"""`streamdeid register`: who is in a register, by number and time alone, and taking people out of it."""
+"""`streamdeid register`: list the people of a register, by number and times only, and take people out of it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @dataclass(frozen=True)
 class _Outcome:
     people: list[RegisteredPerson]
-    """Who is left."""
+    """The people who are left in the register."""
     gone: list[int]
     days: float
 
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     change = (
         _forgetting(path, more, everybody=arguments.all) if arguments.action == "forget" else _expiring(arguments.days)
     )
-    file.read()  # what is wrong with it is said before anything is made beside it
+    file.read()  # raises for a bad register before a lock file is made beside it
     with file.opened() as (before, write):
         after = change(before)
         gone = sorted(before.people.keys() - after.people.keys())

@@ -1,4 +1,4 @@
-"""What `streamdeid filter` says of each file."""
+"""The lines that `streamdeid filter` prints about each file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from streamdeid.report.redaction_report import FileFailure, FileReport, left_vis
 
 
 def tell(result: FileReport | FileFailure, output: str, arguments: argparse.Namespace, more: str = "") -> None:
-    """Print what came of a file, whose result is at `output`, as the options want it; `more` is added to the line."""
+    """Print the result of a file in the form that the options ask for. output: where the result is. more: text that is
+    added to the line. A failure is printed with --json only."""
     if isinstance(result, FileReport) and (arguments.json or arguments.quiet):
-        for line in left_visible([result]):  # is never kept quiet
+        for line in left_visible([result]):  # this is always printed
             say(line, to=sys.stderr)
     if arguments.json:
         say_json(asdict(result))
@@ -38,7 +39,7 @@ def tell(result: FileReport | FileFailure, output: str, arguments: argparse.Name
 
 
 def tell_failure(failure: FileFailure, input: str, output: str) -> None:
-    """Print on stderr why a file failed; its name is said once."""
+    """Print on stderr why a file failed, with its name once."""
     named = input in failure.error or output in failure.error
     say(f"streamdeid: {'' if named else f'{input}: '}{failure.error}", to=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""`streamdeid review`: look at what was redacted in a recording, and mend it."""
+"""`streamdeid review`: open a page on which a reviewer looks at the redactions of a recording and corrects them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command until the desk is closed. Raises InputError, SettingsError and OutputError."""
     if not 0 <= arguments.port <= 65535:
         raise SettingsError(f"a port is a number up to 65535, not {arguments.port}")
-    Settings(most_pixels=arguments.most_pixels)  # which checks it
+    Settings(most_pixels=arguments.most_pixels)  # raises SettingsError for a bad value
     files = _files(arguments)
     if not os.path.isfile(files.recording):
         raise InputError(f"{files.recording} cannot be read: it is no file")
@@ -106,7 +106,7 @@ def _files(arguments: argparse.Namespace) -> Files:
 
 
 def _filter(files: Files, key: Path | None, most_pixels: float) -> ExitCode:
-    """Filter the recording in a process of its own, whose memory is free afterwards."""
+    """Filter the recording in another process, so that its memory is free afterwards."""
     if os.path.exists(files.output):
         raise OutputError(
             f"{files.output} has no analysis at {files.analysis}: filter it again with --analysis and --overwrite, "
@@ -121,8 +121,10 @@ def _filter(files: Files, key: Path | None, most_pixels: float) -> ExitCode:
 
 @contextlib.contextmanager
 def _browser(address: str) -> Iterator[None]:
-    """Open the user's browser, where there is one with windows, by a file that only this user can read: who else is on
-    the machine sees a browser's arguments, and would know the token."""
+    """Open the address in the user's browser, if there is a graphical one, through a file that is removed afterwards.
+
+    Only this user can read the file. Other users of the machine see a browser's arguments, and an address there would
+    give them the token."""
     windows = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     with tempfile.TemporaryDirectory(prefix="streamdeid-") as place:
         page = Path(place) / "review.html"

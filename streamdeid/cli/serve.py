@@ -1,4 +1,4 @@
-"""`streamdeid serve`: the cameras of a file, filtered until the service is stopped."""
+"""`streamdeid serve`: filter the cameras of a file until the service is stopped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ machines of a Ray cluster and move when one dies (docs/cluster.md). Exit codes: 
 130 and 143 stopped by Ctrl-C or SIGTERM."""
 
 _LEAVE = 6.0
-"""Seconds for cameras on other machines to say that they have ended, beside those that the service itself has."""
+"""Seconds for cameras on other machines to report that they have ended, besides the time that the service takes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +82,7 @@ def _served(file: Path, place: RunningPlace | None) -> ExitCode:
 
 @contextlib.contextmanager
 def _placed(address: str) -> Iterator[RunningPlace]:
-    """The machines of a cluster. Raises SettingsError."""
+    """Connect to the machines of a cluster, on which cameras run. Raises SettingsError."""
     from streamdeid.runs.cluster import connected  # the only part that needs Ray
     from streamdeid.service.placed_child import ClusterPlace
     from streamdeid.service.ray_relays import RayRelay

@@ -1,4 +1,4 @@
-"""The reference of all settings: `python -m streamdeid.cli.settings_reference > docs/settings.md`."""
+"""Prints the reference of all settings: `python -m streamdeid.cli.settings_reference > docs/settings.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`streamdeid train`: photographs to models/aam.npz, models/gallery.npz and models/CARD.md."""
+"""`streamdeid train`: make models/aam.npz, models/gallery.npz and models/CARD.md from photographs."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ CARD = "CARD.md"
 _CARD_HEAD = "# Model card"
 _PARTS = (MODEL, GALLERY, HASHES)
 _ROUNDING = 1e-4
-"""Share of the largest entry by which identities of one photograph differ between processors at most (float32)."""
+"""Most by which identities of one photograph differ between processors, as a share of the largest entry (float32)."""
 _VARIATIONS, _VARIED = 6, 2014
-"""Variations of each photograph from which gender is learnt, and their seed."""
+"""Number of variations of each photograph from which gender is learnt, and their seed."""
 _SPLIT = 2014
-"""Seed of the one split of people for the card's figure on unseen people."""
+"""Seed of the split of people for the card's figure on unseen people."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _check_out(arguments: argparse.Namespace, pictures: Sequence[Path]) -> None:
-    """Raise SettingsError where the models would replace a photograph, or what is not a whole set of models."""
+    """Raise SettingsError if the models would replace a photograph, or files that are not a whole set of models."""
     out: Path = arguments.out
     made = [out / name for name in (*_PARTS, CARD)]
     named = [Named(PHOTOGRAPH, path) for path in pictures] + [Named(TABLE, arguments.images / LABELS)]
@@ -97,7 +97,7 @@ def _check_out(arguments: argparse.Namespace, pictures: Sequence[Path]) -> None:
 
 
 def _is_trained(out: Path) -> bool:
-    """Whether an earlier training wrote what is there."""
+    """Whether the directory holds the whole result of an earlier training."""
     try:
         load_models(out)
         return (out / CARD).read_text(encoding="utf-8").startswith(_CARD_HEAD)
@@ -106,7 +106,7 @@ def _is_trained(out: Path) -> bool:
 
 
 def _counted(detect: Annotate, total: int) -> Callable[[NDArray[np.uint8]], Sequence[Face]]:
-    """The same function, telling on a terminal how far it has come."""
+    """The same function, which also shows on a terminal how many photographs are done."""
     done = 0
 
     def counted(image: NDArray[np.uint8]) -> Sequence[Face]:
@@ -123,7 +123,7 @@ def _counted(detect: Annotate, total: int) -> Callable[[NDArray[np.uint8]], Sequ
 
 @dataclass(frozen=True)
 class Donor:
-    """One person of the training set: file stem and labels."""
+    """One person of the training set, with file stem and labels."""
 
     name: str
     age: int = UNKNOWN_AGE
@@ -132,10 +132,10 @@ class Donor:
 
 
 def photographs(directory: Path) -> tuple[list[Path], list[Path]]:
-    """Neutral photographs and all others of a training set.
+    """The neutral photographs of a training set, and all others.
 
-    Either sub-directories, one of them called `neutral`, with a file of the same name for the same person in each, or
-    a flat directory of neutral photographs. Raises InputError when there are fewer than ten.
+    The directory has either sub-directories, one of them called `neutral`, with a file of the same name for the same
+    person in each, or neutral photographs only. Raises InputError if there are fewer than ten neutral photographs.
     """
     if not directory.is_dir():
         raise InputError(f"{directory} is not a directory of photographs")
@@ -174,10 +174,10 @@ def train_models(
     settings: TrainingSettings = TrainingSettings(),
     space: Path | None = None,
 ) -> tuple[Path, Path]:
-    """Train on a directory and write model, gallery, hashes and card; returns the two model files.
+    """Train on a directory and write model, gallery, hashes and card; return the paths of model and gallery.
 
-    source: where the photographs come from, under which licence and whose consent; it stands in the card. space: a
-    directory of models whose identity space is kept. Raises InputError when the photographs give another.
+    source: origin, licence and consent of the photographs, for the card. space: a directory of models whose identity
+    space is kept. Raises InputError if the photographs give another identity space.
     """
     kept = None if space is None else load_models(space)
     neutral, others = photographs(directory)
@@ -192,14 +192,14 @@ def train_models(
         made = Path(name)
         trained = train(list(samples.values()), settings, smiles_among(list(samples), neutral))
         save_model(made / MODEL, trained if kept is None else in_space_of(kept.fitting.model, trained))
-        model = load_model(made / MODEL)  # as it will be used: the basis is stored in 16 bits
+        model = load_model(made / MODEL)  # the model as it will be used: the file stores the basis in 16 bits
         rule = gender_rule_of(samples, neutral, donors, model)
         gallery = replace(gallery_of([samples[path] for path in neutral], donors, model), gender_rule=rule)
         if kept is not None:
             gallery = same_donors(kept.gallery, gallery)
         gallery_hash = save_gallery(made / GALLERY, gallery)
         write_hashes(made, {MODEL: model.sha256, GALLERY: gallery_hash})
-        # Together and last: for as short a time as can be do files and hashes of two trainings lie side by side.
+        # Last and all together, so that files and hashes of two trainings are mixed for as short a time as possible.
         for part in _PARTS:
             os.replace(made / part, out / part)
     unseen = held_out(samples, neutral, settings)
@@ -224,7 +224,7 @@ def train_models(
 def held_out(
     samples: Mapping[Path, Sample], neutral: Sequence[Path], settings: TrainingSettings
 ) -> ReconstructionError:
-    """Error on the neutral photographs of a fifth of the people, whom a training on the others never saw."""
+    """Error on the neutral photographs of a fifth of the people, for a model trained on the other people only."""
     names = sorted(path.stem for path in neutral)
     unseen = set(np.random.default_rng(_SPLIT).permutation(names)[: max(1, len(names) // 5)])
     model = train([s for path, s in samples.items() if path.stem not in unseen], settings)
@@ -232,14 +232,14 @@ def held_out(
 
 
 def smiles_among(paths: Sequence[Path], neutral: Sequence[Path]) -> list[tuple[int, int]]:
-    """For each person photographed smiling the numbers of the neutral and of the smiling photograph."""
+    """For each person with a smiling photograph: the indices of the neutral and of the smiling photograph."""
     number = {path: i for i, path in enumerate(paths)}
     smiling = {path.stem: path for path in paths if path.parent.name == SMILING}
     return [(number[path], number[smiling[path.stem]]) for path in neutral if path.stem in smiling]
 
 
 def smile_fact(samples: Mapping[Path, Sample], smiles: Sequence[tuple[int, int]], model: AppearanceModel) -> str:
-    """How well the amount of a smile is told of people whom the rule has not seen, for the card."""
+    """Text for the card: how well the rule measures the smile of people whom it was not learnt from."""
     if len(smiles) < 2:
         return "not learnt: no smiling photographs"
     shapes = np.stack([align(each.points, model.mean_shape)(each.points) for each in samples.values()])
@@ -256,7 +256,7 @@ def smile_fact(samples: Mapping[Path, Sample], smiles: Sequence[tuple[int, int]]
 def gender_rule_of(
     samples: Mapping[Path, Sample], neutral: Sequence[Path], donors: Sequence[Donor], model: AppearanceModel
 ) -> GenderRule | None:
-    """The rule for gender, from all photographs of each person and variations of them; None without labels."""
+    """Learn the rule for gender from all photographs of each person and variations of them; None without labels."""
     own: dict[str, list[Points]] = {path.stem: [] for path in neutral}
     for number, (path, given) in enumerate(samples.items()):
         if path.stem not in own:
@@ -269,7 +269,7 @@ def gender_rule_of(
 
 
 def gender_fact(rule: GenderRule | None, donors: Sequence[Donor]) -> str:
-    """How right the rule is about people whom it has not seen, for the card."""
+    """Text for the card: how often the rule is right about people whom it was not learnt from."""
     if rule is None:
         return "not learnt: the donors do not state two genders"
     right, neither, wrong = rightness(rule, [donor.gender for donor in donors])
@@ -280,7 +280,8 @@ def gender_fact(rule: GenderRule | None, donors: Sequence[Donor]) -> str:
 
 
 def same_donors(old: Gallery, new: Gallery) -> Gallery:
-    """The new gallery with the old one's identities. Raises InputError when they differ by more than rounding."""
+    """The new gallery with the old one's identities. Raises InputError if the two have other donors, or identities that
+    differ by more than rounding."""
     same = old.identities.shape == new.identities.shape and all(
         np.array_equal(getattr(old, name), getattr(new, name)) for name in ("gender", "age", "ethnicity")
     )
@@ -290,7 +291,7 @@ def same_donors(old: Gallery, new: Gallery) -> Gallery:
 
 
 def gallery_of(neutral: Sequence[Sample], donors: Sequence[Donor], model: AppearanceModel) -> Gallery:
-    """Identity vectors of neutral photographs, with their donors' labels."""
+    """The gallery of the identity vectors of neutral photographs, with their donors' labels."""
     identities = np.stack(
         [model.identity(s.points, texture_of_sample(s, model.mean_shape, model.table)) for s in neutral]
     )
@@ -304,7 +305,7 @@ def gallery_of(neutral: Sequence[Sample], donors: Sequence[Donor], model: Appear
 
 
 def model_facts(model: AppearanceModel, settings: TrainingSettings) -> list[tuple[str, str]]:
-    """Sizes of a model, for its card."""
+    """The sizes of a model, for its card."""
     width, height = model.frame_size
     shape, texture = len(model.shape_variances), len(model.texture_variances)
     return [
@@ -317,7 +318,7 @@ def model_facts(model: AppearanceModel, settings: TrainingSettings) -> list[tupl
 
 
 def card(facts: Sequence[tuple[str, str]]) -> str:
-    """The model card, Markdown."""
+    """The model card in Markdown."""
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts)
     return f"""{_CARD_HEAD}
 

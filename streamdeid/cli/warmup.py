@@ -1,4 +1,4 @@
-"""`streamdeid warmup`: compile everything once."""
+"""`streamdeid warmup`: compile all kernels once and keep them on disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ whichever can be written first. All of these are read, read-only or not. Missing
 Exit code 3: nothing could be kept, and every start will compile again."""
 
 _ALSO_IMPORTED = ("filter", "progress")
-"""What the commands import besides the library, for their bytecode."""
+"""Modules of this package that commands import besides the library; importing them writes their bytecode."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

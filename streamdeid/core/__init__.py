@@ -1,5 +1,5 @@
-"""The ground floor: frames, faces, points, colours, addresses, statuses and the seams (protocols) between rooms.
+"""The base of all rooms: frames, faces, points, colours, addresses, statuses and the protocols between rooms.
 
-Plain values and pure functions that several rooms need. Nothing here knows a method, a file format or a network;
+It holds plain values and functions that several rooms need. Nothing here knows a method of de-identification, and
 nothing here imports another room.
 """

@@ -1,4 +1,4 @@
-"""Addresses of cameras and servers, and how to speak of them: never with a password.
+"""Addresses of cameras and servers, and how to show them without their passwords.
 
 A URL may carry a user and a password (`rtsp://user:password@host/path`) or a secret in its query (`?token=...`).
 Whatever is shown, logged or raised goes through `shown` or `scrubbed`.
@@ -40,7 +40,7 @@ def is_device(text: str) -> bool:
 
 
 def is_unknown_host(address: str) -> bool:
-    """Whether the host's name leads nowhere, by asking for it; FFmpeg calls that an input/output error."""
+    """Whether the host's name cannot be resolved, which is tried here; FFmpeg calls that an input/output error."""
     try:
         socket.getaddrinfo(urlsplit(address).hostname, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -49,15 +49,15 @@ def is_unknown_host(address: str) -> bool:
 
 
 def shown(address: str) -> str:
-    """The address without user, password and what its query keeps secret: what a log may hold."""
+    """The address without user, password and secrets of its query, as a log may hold it."""
     return scrubbed(address)
 
 
 def scrubbed(text: str) -> str:
     """Any text with users, passwords and secret parameters of all addresses in it hidden.
 
-    It hides too much rather than too little: of an @ later in the line nobody can tell whether it belongs to a password
-    that was pasted with spaces and slashes in it.
+    It hides too much rather than too little: nobody can tell whether an @ later in the line belongs to a password that
+    was pasted with spaces and slashes in it.
     """
     out, end = [], 0
     secrets = [match.span("hidden") for match in _SECRET.finditer(text)]
@@ -68,7 +68,9 @@ def scrubbed(text: str) -> str:
 
 
 def _credentials(text: str) -> Iterator[tuple[int, int]]:
-    """A pasted password may hold any character: from :// to the last @ of the line, or before the next address."""
+    """Spans of user and password: from :// to the last @ of the line, or before the next address.
+
+    A pasted password may hold any character."""
     ends = [match.end() for match in _NEXT.finditer(text)]
     for begin, end in zip([0, *ends], [*ends, len(text)], strict=True):
         if head := _HEAD.search(text, begin, end):
@@ -88,12 +90,12 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def checked_source(address: str) -> str:
-    """The address of a camera. Raises SettingsError, without a password, for what cannot be one."""
+    """The address of a camera. Raises SettingsError, without a password, for a text that cannot be one."""
     return _checked(address, READABLE, "a camera")
 
 
 def checked_target(address: str) -> str:
-    """The address to publish to. Raises SettingsError, without a password, for what cannot be one."""
+    """The address to publish to. Raises SettingsError, without a password, for a text that cannot be one."""
     return _checked(address, PUBLISHABLE, "an output")
 
 
@@ -102,7 +104,7 @@ def _checked(address: str, schemes: tuple[str, ...], what: str) -> str:
         raise SettingsError(f"{shown(ascii(address))} is no address of {what}: it holds control characters")
     parts = _split(address)
     if parts is None or not parts.hostname or parts.scheme.lower() not in schemes:
-        # The address comes last: what hides passwords takes all up to the last @ for a part of it.
+        # The address comes last: `scrubbed` takes all text up to the last @ for a part of the password.
         hint = "; in a password %40 %3A %2F %3F %23 stand for @ : / ? #" if "@" in address else ""
         names = ", ".join(schemes)
         raise SettingsError(
@@ -114,7 +116,7 @@ def _checked(address: str, schemes: tuple[str, ...], what: str) -> str:
 def _split(address: str) -> SplitResult | None:
     try:
         parts = urlsplit(address)
-        _ = parts.port  # raises for a port that is no number
+        _ = parts.port  # raises for a port that is not a number
     except ValueError:
         return None
     return parts

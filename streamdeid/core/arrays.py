@@ -1,4 +1,4 @@
-"""The types of arrays that many files speak of, each under one name."""
+"""The types of arrays that many files use, each under one name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]
 """Numbers of rows or columns of another array."""
 Points = NDArray[np.float64]
-"""(n, 2) or (n, 3), mostly: places, or what is reckoned with as they are."""
+"""(n, 2) or (n, 3), mostly: places, or values that are computed with like places."""
 Triangles = NDArray[np.int32]
 """(t, 3): numbers of their corners."""
 Vector = NDArray[np.float64]

@@ -7,9 +7,9 @@ date, so that the same arrays always give the same bytes. The member `sha256` ho
 The hash finds damage and careless editing. It is no signature: whoever rewrites a file can rewrite its hash. Compare
 the hash that `read_arrays` returns with the one printed in the model card to know that the file is the published one.
 
-A large array is not read but mapped: its pages are the file's, shared by all processes that use it, and `let_go` gives
-them back until they are needed again. So a model file is replaced (`os.replace`, as `write_arrays` and installers do),
-never written into, while a process uses it.
+A large array is not read but mapped: its pages are those of the file, shared by all processes that use it, and `let_go`
+gives them back until they are needed again. So while a process uses a model file, the file is replaced (`os.replace`,
+as `write_arrays` and installers do), and never written into.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _KINDS = "biufU"  # bool, integers, floats, text: nothing that could carry objec
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold
 _MAGIC = b"\x93NUMPY"
 _HALF_EXPONENT = np.uint16(0x7C00)
-"""Bits of a half that are all set where it is infinite or no number."""
+"""Bits of a float16 that are all set where it is infinite or nan."""
 _PIECE = 1 << 16
-"""Halves that are looked at together: what is made of them stays in the processor's cache."""
+"""Number of float16 values that are checked together, so that intermediate results stay in the processor's cache."""
 _LARGE = 1 << 20
 """Bytes from which an array is mapped."""
 _LONGEST_HEADER = 4096
 """Bytes in which the header of a mapped array has to end; NumPy writes 128."""
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
-"""Of a zip's member: its mark, and how long its name and what follows that are."""
+"""Local header of a zip's member: its mark, and the lengths of its name and of its extra field."""
 _LOCAL_MARK = b"PK\3\4"
 
 
 def content_sha256(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """SHA-256, as 64 hex digits, over name, dtype, shape and little-endian C-order bytes of each array by name."""
+    """SHA-256, 64 hex digits, over name, dtype, shape and little-endian C-order bytes of the arrays, sorted by name."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = _plain(arrays[name])
@@ -142,16 +142,16 @@ def _read_members(path: Path, archive: zipfile.ZipFile) -> Arrays:
 
 
 def let_go(array: NDArray[Any]) -> None:
-    """Give back the memory of an array that `read_arrays` mapped; it comes back when it is used, 3 ms for 25 MiB.
+    """Give back the memory of an array that `read_arrays` mapped; using the array reads it again, 3 ms for 25 MiB.
 
-    Nothing happens to other arrays, and where memory cannot be given back.
+    Nothing happens for other arrays, or where memory cannot be given back.
     """
     if isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         array.base.madvise(mmap.MADV_DONTNEED)
 
 
 def _loaded(data: bytes) -> tuple[NDArray[Any], int]:
-    """The array of a `.npy` member, and where its bytes end."""
+    """The array of a `.npy` member, and the end of its bytes."""
     if not data.startswith(_MAGIC):
         raise ValueError("a member is not an array")
     buffer = io.BytesIO(data)
@@ -159,7 +159,7 @@ def _loaded(data: bytes) -> tuple[NDArray[Any], int]:
 
 
 def _mapped(path: Path, member: zipfile.ZipInfo) -> tuple[NDArray[Any], int]:
-    """The same of a large one, which stays in the file and is read-only; the content's hash stands for its CRC."""
+    """`_loaded` for a large member, which stays in the file and is read-only; the content's hash replaces its CRC."""
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     mark, *lengths = _LOCAL_HEADER.unpack_from(mapped, member.header_offset)
@@ -180,7 +180,7 @@ def _mapped(path: Path, member: zipfile.ZipInfo) -> tuple[NDArray[Any], int]:
 
 
 def _finite(array: NDArray[Any]) -> bool:
-    """Whether all values are finite. NumPy takes halves one by one; their bits tell it six times as fast."""
+    """Whether all values are finite. NumPy takes float16 values one by one; testing their bits is six times as fast."""
     if array.dtype == np.float16:
         halves = array.reshape(-1).view(np.uint16)
         pieces = (halves[i : i + _PIECE] & _HALF_EXPONENT for i in range(0, len(halves), _PIECE))
@@ -189,7 +189,7 @@ def _finite(array: NDArray[Any]) -> bool:
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """The same values, C order, little endian (0-d stays 0-d)."""
+    """The same values in C order, little endian (0-d stays 0-d)."""
     return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 

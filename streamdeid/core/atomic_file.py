@@ -1,4 +1,4 @@
-"""All or nothing on disk: a file grows under a temporary name and takes its own only when it is whole."""
+"""Files that are written whole or not at all: each grows under a temporary name, and gets its own when it is whole."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getat
 
 def check_paths(path: Path, source: Path | None, overwrite: bool) -> None:
     """Raise SettingsError or OutputError when `path` cannot become the output of `source`, where there is one."""
-    # `os.path` takes a name that is too long, or a link to itself, for none that is there; `Path` raises.
+    # `os.path` treats a name that is too long, or a link to itself, as a missing file; `Path` raises.
     if os.path.isdir(path):
         raise OutputError(f"{path} cannot be written: it is a directory")
-    if len(os.fsencode(path.name)) > _LONGEST_NAME:  # known now, and not when all is done
+    if len(os.fsencode(path.name)) > _LONGEST_NAME:  # reported now, and not when all work is done
         raise OutputError(f"{path} cannot be written: its name is too long")
     if not os.path.isdir(path.parent):
         raise OutputError(f"{path} cannot be written: its directory does not exist")
@@ -35,11 +35,12 @@ def check_paths(path: Path, source: Path | None, overwrite: bool) -> None:
 
 
 class Growing:
-    """A file that is written beside the name that it gets in the end; made by `reserve`.
+    """A file that is written under a temporary name, beside the name that it gets in the end; made by `reserve`.
 
-    It is held open until it has its name or is given up. So nobody who may write to the folder can have something else
-    written to: where the system has names for what is held open (Linux), `place` is that name, and a link that was put
-    in the file's place is never followed; elsewhere the exchange is found before the file gets its name.
+    The file is held open until it has its name or is discarded. So somebody who may write to the folder cannot redirect
+    the writing to another file. Where the system has names for open files (Linux), `place` is that name, and a link
+    that was put in the file's place is never followed. Elsewhere such an exchange is found before the file gets its
+    name.
     """
 
     def __init__(self, name: Path, descriptor: int | None) -> None:
@@ -47,7 +48,7 @@ class Growing:
         self.name, self._descriptor = name, descriptor
         held = Path(f"/proc/self/fd/{descriptor}")
         self.place = held if descriptor is not None and held.exists() else name
-        """What it is opened by."""
+        """Path by which the file is opened."""
 
     def write(self, data: bytes) -> None:
         """Write all of a file. Raises OSError."""
@@ -60,7 +61,7 @@ class Growing:
         return self.name.open("wb") if self._descriptor is None else os.fdopen(os.dup(self._descriptor), "wb")
 
     def sync(self) -> None:
-        """Make its content survive a power cut. Raises OSError, and OutputError where its name is another file's."""
+        """Make the content survive a power cut. Raises OSError, and OutputError where the name is another file's."""
         if self._descriptor is None:
             _sync(self.name)
             return
@@ -69,15 +70,15 @@ class Growing:
             raise OutputError(f"{self.name} is not what was written: somebody exchanged it")
 
     def let_go(self) -> None:
-        """Hold it no longer. Harmless when repeated."""
+        """Close the file. Harmless when repeated."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
     def discard(self) -> None:
-        """Delete it, where it has not got its name. Harmless when repeated.
+        """Delete the file, unless it has got its final name. Harmless when repeated.
 
-        Whatever else has it open by `place`, and opens it so once more, reads nothing.
+        Code that has it open by `place`, and opens it by `place` once more, reads nothing.
         """
         remove(self.name)
         if self._descriptor is not None and self.place != self.name:
@@ -89,9 +90,9 @@ class Growing:
 def reserve(path: Path, *, mode: int = 0o666, name: Path | None = None) -> Growing:
     """Create the temporary file beside `path`, hidden. Raises OutputError.
 
-    mode: who may read and write it, at most; the user's mask takes away from that, and so does a file that is there
-    now and that fewer may use. name: of the temporary file, one that nobody else takes; None: a leftover of a
-    killed run with the same process number is stepped over.
+    mode: the most rights to read and write it; the user's mask reduces them, and so do narrower rights of a file that
+    is at `path` now. name: the name of the temporary file, which nobody else uses; None: a new name is chosen, and a
+    leftover of a killed run with the same process number is skipped.
     """
     rights = mode & _rights_at(path) | 0o600
     for attempt in itertools.count():
@@ -114,7 +115,7 @@ def reserve(path: Path, *, mode: int = 0o666, name: Path | None = None) -> Growi
 
 
 def _rights_at(path: Path) -> int:
-    """The rights of a file that is to be replaced; where there is none, those that any new file has."""
+    """The rights of a file that is to be replaced; where there is none, those of any new file."""
     try:
         return os.stat(path).st_mode & 0o666
     except OSError:
@@ -122,9 +123,9 @@ def _rights_at(path: Path) -> int:
 
 
 def write_whole(path: Path, data: bytes, *, overwrite: bool, mode: int = 0o666) -> None:
-    """Write a small file, whole and safe on the disk; it replaces a link, and never what the link leads to.
+    """Write a small file, whole and safe on the disk; it replaces a link itself, never the target of the link.
 
-    mode: as for `reserve`. Raises OutputError, and SettingsError for a file that is there and is to stay.
+    mode: as for `reserve`. Raises OutputError, and SettingsError for a file that exists and must not be replaced.
     """
     check_paths(path, None, overwrite)
     growing = reserve(path, mode=mode)
@@ -139,7 +140,7 @@ def write_whole(path: Path, data: bytes, *, overwrite: bool, mode: int = 0o666) 
 
 
 def reason_of(error: BaseException) -> str:
-    """What the operating system says of an error, in words."""
+    """The operating system's description of an error, in lower case."""
     text = getattr(error, "strerror", None)
     return str(text).lower() if text else "the encoder or the file system refused"
 

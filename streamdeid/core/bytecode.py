@@ -1,7 +1,8 @@
-"""Bytecode of everything a process imported, written where the interpreter could not or was told not to.
+"""Bytecode of everything that a process imported, written where the interpreter could not write it, or was told not to.
 
-Installers such as uv leave it out, images are often built with `PYTHONDONTWRITEBYTECODE`, and on a read-only image each
-start then parses a million lines. It is tied to the content of the sources, not to their dates, which images change.
+Installers such as uv leave bytecode out, and images are often built with `PYTHONDONTWRITEBYTECODE`. On a read-only
+image each start then parses a million lines. The bytecode written here is tied to the content of the sources, not to
+their dates, which images change.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _HEADER = 16
 
 
 def write_bytecode() -> int:
-    """Write what is missing for the modules that are imported by now; how many files. Never raises OSError."""
+    """Write missing bytecode of the modules imported so far; returns the number of files. Never raises OSError."""
     count = 0
     for module in list(sys.modules.values()):
         source = getattr(module, "__file__", None)
@@ -26,7 +27,7 @@ def write_bytecode() -> int:
 
 
 def _written(source: Path) -> bool:
-    if sys.implementation.cache_tag is None:  # an interpreter that keeps none
+    if sys.implementation.cache_tag is None:  # an interpreter that keeps no bytecode
         return False
     try:
         target = Path(importlib.util.cache_from_source(str(source)))
@@ -34,13 +35,13 @@ def _written(source: Path) -> bool:
             return False
         mode = py_compile.PycInvalidationMode.CHECKED_HASH
         py_compile.compile(str(source), str(target), doraise=True, invalidation_mode=mode)
-    except (OSError, py_compile.PyCompileError):  # read-only, or a template that is no Python
+    except (OSError, py_compile.PyCompileError):  # read-only, or a template that is not Python
         return False
     return True
 
 
 def _fresh(source: Path, target: Path) -> bool:
-    """Whether there is bytecode that the interpreter would take."""
+    """Whether there is bytecode that the interpreter would use."""
     try:
         with target.open("rb") as file:
             header = file.read(_HEADER)
@@ -49,7 +50,7 @@ def _fresh(source: Path, target: Path) -> bool:
     if len(header) < _HEADER or header[:4] != importlib.util.MAGIC_NUMBER:
         return False
     kind = int.from_bytes(header[4:8], "little")
-    if kind & 1:  # by hash; one that nobody checks is always taken
+    if kind & 1:  # by hash; an unchecked hash is always accepted
         return not kind & 2 or header[8:] == importlib.util.source_hash(source.read_bytes())
     stat = source.stat()
     date, size = int(stat.st_mtime) & 0xFFFFFFFF, stat.st_size & 0xFFFFFFFF

@@ -9,10 +9,10 @@ from streamdeid.core.similarity import Similarity
 
 
 class CameraMotion(Similarity):
-    """From where something was in the frame before, pixels, to where it is in this one, if only the camera moved."""
+    """Maps a place in the frame before, pixels, to its place in this frame, if only the camera moved."""
 
     def boxes(self, boxes: Floats) -> Floats:
-        """Where boxes, float64 (n, 4), are now: upright about their middles, enlarged."""
+        """Where boxes, float64 (n, 4), are now: upright about their mapped middles, enlarged by the scale."""
         middles = self((boxes[:, :2] + boxes[:, 2:]) / 2)
         halves = self.scale * (boxes[:, 2:] - boxes[:, :2]) / 2
         return np.concatenate([middles - halves, middles + halves], axis=1)
@@ -23,7 +23,7 @@ class CameraMotion(Similarity):
         return x0, y0, x1, y1
 
     def after(self, before: CameraMotion | None) -> CameraMotion:
-        """This motion, after another one that came before it, as one. None: the camera stood before."""
+        """This motion and another one before it, as one motion. before: None where the camera stood still."""
         if before is None:
             return self
         return CameraMotion(self.linear @ before.linear, self(before.shift))

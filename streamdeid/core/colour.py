@@ -17,8 +17,8 @@ _LUMA = {"bt601": (0.299, 0.114), "bt709": (0.2126, 0.0722)}
 
 @cache
 def rgb_from_yuv(colour: Colour) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Matrix float32 (3, 3) and offset float32 (3,): `rgb = matrix @ yuv + offset`, all in 0-255. Not to be written to:
-    they are kept."""
+    """Matrix float32 (3, 3) and offset float32 (3,): `rgb = matrix @ yuv + offset`, all in 0-255. Both are cached and
+    must not be changed."""
     kr, kb = _LUMA[colour.matrix]
     kg = 1 - kr - kb
     to_rgb = np.array(
@@ -31,8 +31,8 @@ def rgb_from_yuv(colour: Colour) -> tuple[NDArray[np.float32], NDArray[np.float3
 
 @cache
 def yuv_from_rgb(colour: Colour) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Matrix float32 (3, 3) and offset float32 (3,): `yuv = matrix @ rgb + offset`, all in 0-255. Not to be written to:
-    they are kept."""
+    """Matrix float32 (3, 3) and offset float32 (3,): `yuv = matrix @ rgb + offset`, all in 0-255. Both are cached and
+    must not be changed."""
     matrix, offset = rgb_from_yuv(colour)
     inverse = np.linalg.inv(matrix.astype(np.float64))
     return inverse.astype(np.float32), (-inverse @ offset).astype(np.float32)
@@ -43,8 +43,8 @@ def rectangle_to_rgb(
 ) -> NDArray[np.uint8]:
     """RGB pixels of a rectangle, optionally area-downscaled before the conversion (cheaper than after).
 
-    x0 and y0 are even and the rectangle lies inside the frame; 0 < scale <= 1. quick: halve first, as often as it goes,
-    which is several times faster and differs by rounding.
+    x0 and y0 are even and the rectangle lies inside the frame; 0 < scale <= 1. quick: halve first, as often as
+    possible, which is several times faster and differs by rounding.
     Returns uint8 (round(scale (y1 - y0)), round(scale (x1 - x0)), 3).
     """
     y = planes.y[y0:y1, x0:x1]

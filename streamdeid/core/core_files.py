@@ -1,4 +1,4 @@
-"""Core files: what a process that dies of a fault leaves behind is its memory, with faces and keys in it."""
+"""No core files: a process that dies of a fault would leave its memory in one, with faces and keys in it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import sys
 
 
 def no_core_files() -> None:
-    """This process and those that it starts write no core file when they die, and cannot be made to again.
+    """Prevent, for good, that this process and those that it starts write a core file when they die.
 
-    The command line and every process of a run call it first of all. The library does not: that limit is its host's,
-    which may call it. Windows has no such files, and no limit.
+    The command line and every process of a run call it first of all. The library does not: the host program of the
+    library decides about this limit, and may call it. Windows has no such files, and no limit.
 
-    What it does not do is keep other processes of the same user from reading this one's memory, or a program to which
-    the system hands the memory of what died (`/proc/sys/kernel/core_pattern` begins with `|`) from getting it: that
-    one is told the limit, and has to heed it. PR_SET_DUMPABLE would stop both, but it is gone at each `exec`, gives
-    what is in /proc of this process to root, so that its user can neither trace nor measure it any more, and a process
-    that cannot be watched is no better kept from its own user, who can read the key file.
+    It does not keep other processes of the same user from reading this one's memory. Nor does it keep the memory of a
+    dead process from a program that the system passes it to (`/proc/sys/kernel/core_pattern` begins with `|`): that
+    program is told the limit, and has to respect it. PR_SET_DUMPABLE would stop both. But each `exec` resets it, and it
+    gives the files in /proc of this process to root, so that its user can no longer trace or measure it. Nor would it
+    protect the process from its own user, who can read the key file.
     """
     if sys.platform != "win32":
         import resource

@@ -1,4 +1,4 @@
-"""Faces and tracks: what detection and tracking hand on."""
+"""Faces and tracks: the values that detection and tracking return."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from streamdeid.core.arrays import Points
 
 SURE = 0.5
-"""Evidence, and presence where there are landmarks, from which a sighting is confirmed: at that evidence a track is
-covered as a face, and the animal that the detector likes best stays under it (`detection.second_look`)."""
+"""Evidence, and presence where there are landmarks, from which a sighting is confirmed. From that evidence on a track
+is redacted as a face; the animal with the highest evidence stays below it (`detection.second_look`)."""
 
 
 NO_FACE = 1.2
-"""Mean of the better two of four `Face.surveyed` in a row below which there is no face. Of 77 tracks of faces by eye in
-13 clips every one had more than 1.37 once (1.6 in the clips that chose this), of 5 tracks of none two had less than 1.2
-always (docs/methods.md 8.3)."""
+"""Mean of the better two of four `Face.surveyed` in a row below which there is no face. Of 77 tracks that show faces,
+by eye, in 13 clips, every one had more than 1.37 once (1.6 in the clips by which this was chosen). Of 5 tracks without
+a face two always had less than 1.2 (docs/methods.md 8.3)."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Keypoints:
     """float64 (5, 2): the eyes, the one further left in an upright picture first, tip of the nose, corners of the mouth
     in the same order."""
     score: float
-    """That detector's, 0 to 1."""
+    """Score of that detector, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Face:
-    """What the detector found in one frame, in pixels of the upright frame (x right, y down)."""
+    """A face that the detector found in one frame, in pixels of the upright frame (x right, y down)."""
 
     box: tuple[float, float, float, float]
     """x0, y0, x1, y1 in pixels; may reach beyond the frame."""
@@ -53,24 +53,24 @@ class Face:
     depth: Points | None = None
     """Depth of landmarks and forehead points in pixels, away from the camera, float64 (81,); training uses it."""
     evidence: float = 1.0
-    """How sure it is, 0 to 1, that this is a face at all; a detector that does not say is believed."""
+    """How sure it is, 0 to 1, that this is a face at all; 1 for a detector that does not tell."""
     mesh: Points | None = None
     """The landmarker's whole mesh, float64 (468, 3): x and y in pixels of the frame, z in pixels away from the camera,
-    from an origin of the landmarker's own. Training and the outline of a turned head use it; a detector without one is
-    none the worse."""
+    from an origin of the landmarker's own. Training and the outline of a turned head use it; a detector may leave it
+    out."""
 
     keypoints: Keypoints | None = None
-    """What a second network saw here, in this frame or a few before and moved along since; None where it saw no face,
-    or was not asked."""
+    """Keypoints that a second network found here, in this frame, or in one a few frames before and moved along since;
+    None where it saw no face, or was not asked."""
     surveyed: float | None = None
-    """What a third network, which surveys the whole picture now and then and looks closely at doubtful places, said of
-    this place in this very frame: its score over the bar, so 1 and more for a face. None where it was not asked."""
+    """Verdict of a third network on this place in this very frame: its score over the bar, so 1 and more for a face.
+    The network surveys the whole picture now and then, and looks closely at doubtful places. None where not asked."""
     again: bool = False
-    """Whether it was found when a frame that waited was looked at again, where its track was expected."""
+    """Whether the face was found when a waiting frame was searched again, where its track was expected."""
 
     @cached_property
     def silhouette(self) -> Points | None:
-        """Convex hull float64 (n, 2), pixels, of all that the landmarker sees of the face. On the far side of a turned
+        """Convex hull float64 (n, 2), pixels, of the landmarker's whole mesh of the face. On the far side of a turned
         head it lies beyond the landmarks of the jaw. None without a mesh."""
         if self.mesh is None or not np.isfinite(self.mesh[:, :2]).all():
             return None
@@ -78,8 +78,8 @@ class Face:
 
     @cached_property
     def outline(self) -> tuple[float, float, float, float] | None:
-        """The face from hairline to chin, pixels: by landmarks that the landmarker is sure of, or by keypoints. None
-        where neither shows it."""
+        """Box of the face from hairline to chin, pixels: by landmarks that the landmarker is sure of, or by keypoints.
+        None where there are neither."""
         if self.landmarks is not None and self.forehead is not None and self.presence >= SURE:
             points = np.concatenate([self.landmarks, self.forehead])
             x0, y0, x1, y1 = (float(v) for v in (*points.min(axis=0), *points.max(axis=0)))
@@ -88,7 +88,7 @@ class Face:
 
     @property
     def confirmed(self) -> bool:
-        """Whether it is surely a face: only such ones can be somebody's rivals, or a person."""
+        """Whether this is surely a face: only such faces can be rivals of another one, or become a person."""
         return self.evidence >= SURE and (self.landmarks is None or self.presence >= SURE)
 
     @property
@@ -117,16 +117,17 @@ class Track:
     missed: int
     """Frames since the detector last saw the person; 0 when it does now."""
     ambiguous: bool
-    """True while association is ambiguous (people crossing): nobody's own face may be shown."""
+    """True while association is ambiguous (people crossing): no own face may be shown."""
     near: bool = False
-    """Whether somebody else, once surely a face, is or may be within half a face of it."""
+    """Whether another track, which was once surely a face, is or may be within half a face of this one."""
     sides: tuple[float, float] | None = None
-    """Width and height in pixels that the box of its face usually has, where it is lost and that is known."""
+    """Usual width and height, pixels, of the box of a face that is lost; None where it is not lost, or they are not
+    known."""
     cut: bool = False
-    """Whether the place of a lost face would be larger if it were not held to a head's size and a quarter of the
-    picture."""
+    """Whether the place of a lost face would be larger if it were not limited to the size of a head and a quarter of
+    the picture."""
 
     @property
     def sighted(self) -> Face | None:
-        """The face where it is seen; None where it is lost, and where a second look says only that it may be there."""
+        """The face where it is seen; None where it is lost, or a second search tells only that it may be there."""
         return None if self.face is None or (self.face.again and self.face.keypoints is None) else self.face

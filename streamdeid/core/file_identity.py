@@ -1,7 +1,8 @@
-"""Whether a file still is the one that was looked at first.
+"""A check that a file still is the one that was opened first.
 
 A recording is opened more than once: to see what it is, to be hashed, for its pictures, for its sound, and again for a
-second pass. Whoever puts another file in its place meanwhile would have faces covered where the first one had them.
+second pass. If somebody put another file in its place meanwhile, its faces would be redacted where the first file had
+faces.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from streamdeid.errors import InputError
 
 @dataclass(frozen=True)
 class FileIdentity:
-    """Which file it is, and what state it is in."""
+    """The identity of a file, and its state."""
 
     device: int
     inode: int
@@ -26,7 +27,7 @@ class FileIdentity:
 
     @staticmethod
     def of(path: Path) -> FileIdentity:
-        """Look at a file, links followed. Raises InputError."""
+        """The identity of the file at a path; links are followed. Raises InputError."""
         try:
             state = os.stat(path)
         except (OSError, ValueError) as error:
@@ -35,7 +36,7 @@ class FileIdentity:
         return FileIdentity(state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
 
     def check(self, path: Path) -> None:
-        """Raise InputError unless the file is the same, and as it was."""
+        """Raise InputError unless the path leads to the same file, and it is unchanged."""
         try:
             same = FileIdentity.of(path) == self
         except InputError:

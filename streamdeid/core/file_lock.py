@@ -1,4 +1,4 @@
-"""One process for one file: a lock on a file beside it, which ends with the process that holds it."""
+"""Locks that keep a file to one process: each is set on a file beside it, and ends with the process that holds it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ else:
 
 
 _PAUSE = 0.005
-"""Seconds between two attempts to get a lock that is waited for."""
+"""Seconds between two attempts to get a lock."""
 
 
 @contextlib.contextmanager
 def locked(path: Path, taken_by: str, wait: float = 0.0) -> Iterator[None]:
-    """Keep others from a file, which need not be there yet, as long as the context lasts.
+    """Keep others from a file, which need not exist yet, as long as the context lasts.
 
-    taken_by: words that finish "FILE is …". Raises SettingsError with them when somebody, in this process or another,
-    has it, and does not let go of it for `wait` seconds; OutputError when no lock can be set.
+    taken_by: words that finish "FILE is …". Raises SettingsError with them when somebody else, in this process or
+    another, holds the lock and does not release it within `wait` seconds; OutputError when no lock can be set.
     """
     lock = lock_of(path)
     latest = time.monotonic() + wait
@@ -47,11 +47,11 @@ def locked(path: Path, taken_by: str, wait: float = 0.0) -> Iterator[None]:
             raise SettingsError(f"{path} is {taken_by}")
         if _is(lock, descriptor):
             break
-        os.close(descriptor)  # whoever had it took the file away between the two steps
+        os.close(descriptor)  # the last holder removed the file between the two steps
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):  # Windows removes no open file; an empty one that stays does no harm
+        with contextlib.suppress(OSError):  # Windows removes no open file; an empty file that stays does no harm
             lock.unlink()
         os.close(descriptor)
 
@@ -65,7 +65,7 @@ def _opened(path: Path, lock: Path) -> int:
 
 
 def _take(descriptor: int) -> bool:
-    """Whether nobody else has the lock; it is ours then."""
+    """Try to take the lock; whether nobody else has it."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -77,7 +77,7 @@ def _take(descriptor: int) -> bool:
 
 
 def _is(lock: Path, descriptor: int) -> bool:
-    """Whether the name still is that of the open file."""
+    """Whether the name still leads to the open file."""
     try:
         return os.path.samestat(os.stat(lock), os.fstat(descriptor))
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Frames: a picture with its exact time, raw or de-identified.
 
-`Frame` is what a camera saw; `DeidentifiedFrame` is what may leave. They share no base class, so the type
-checker refuses a raw frame wherever something is published. Only `streamdeid.protect` builds the second
+`Frame` is the picture of a camera; `DeidentifiedFrame` is the picture that may leave. They share no base class, so the
+type checker refuses a raw frame wherever something is published. Only `streamdeid.protect` builds a `DeidentifiedFrame`
 (tests/house/test_house.py proves it).
 """
 
@@ -14,13 +14,12 @@ from functools import cached_property
 from streamdeid.core.arrays import Plane
 
 MOST_PIXELS = 36.0
-"""Millions of pixels that a picture may have where nothing else is said: 8K has 33.2 (7680 x 4320) or 35.4
-(8192 x 4320)."""
+"""Most pixels of a picture, millions, where nothing else is set: 8K has 33.2 (7680 x 4320) or 35.4 (8192 x 4320)."""
 
 
 @dataclass(frozen=True)
 class Colour:
-    """How YUV numbers mean colours: the luma matrix and the range of a stream."""
+    """How YUV values stand for colours: the luma matrix and the range of a stream."""
 
     matrix: str = "bt601"
     """`bt601` or `bt709`."""
@@ -55,15 +54,15 @@ class Frame:
     """A decoded picture, upright (any display rotation is already applied), with its exact presentation time."""
 
     planes: Planes
-    """What faces are searched for and replaced in: pixels are square, or nearly."""
+    """The picture in which faces are searched for and replaced: its pixels are square, or nearly."""
     time: Fraction
     """Presentation time in seconds, exact."""
     index: int
     """Number of the frame in its stream, from 0."""
     stored: Planes | None = None
-    """The picture as it is stored, where its pixels are not square and `planes` was made of it (`square_pixels`)."""
+    """The picture as it is stored, where its pixels are not square and `planes` was made from it (`square_pixels`)."""
     aspect: Fraction | None = None
-    """Width of a stored pixel by its height, by the stream's word; None where it says nothing."""
+    """Width of a stored pixel by its height, as the stream gives it; None where it does not."""
 
     @property
     def as_stored(self) -> Planes:
@@ -72,35 +71,35 @@ class Frame:
 
     @cached_property
     def luma_levels(self) -> tuple[Plane, ...]:
-        """`luma_pyramid` of its planes, which nobody changes; made when it is first asked for."""
-        from streamdeid.core.luma_pyramid import luma_pyramid  # it needs OpenCV, and the encoder's process does without
+        """`luma_pyramid` of the planes, which nobody changes; made when it is first used."""
+        from streamdeid.core.luma_pyramid import luma_pyramid  # it needs OpenCV, which the encoder's process leaves out
 
         return luma_pyramid(self.planes.y)
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """One covered place of a published frame."""
+    """One redacted place of a published frame."""
 
     track: int
-    """Number of the track; 0 for a place that is no track's."""
+    """Number of the track; 0 for a place that belongs to no track."""
     box: tuple[float, float, float, float]
-    """x0, y0, x1, y1 in pixels of the picture that was filtered (`Frame.planes`): the cover lies in here."""
+    """x0, y0, x1, y1 in pixels of the picture that was filtered (`Frame.planes`): the redaction lies within."""
     level: str
     """Its protection level: `own face`, `posed face`, `soft redaction`, `solid`; `mask`, `region`."""
     person: int = 0
-    """Number of the person whose surrogate is shown; 0 where nobody's is."""
+    """Number of the person whose surrogate is shown; 0 where no surrogate is shown."""
 
 
 @dataclass(frozen=True)
 class DeidentifiedFrame:
-    """A picture that may leave: every face in it was covered. Built by `streamdeid.protect` only."""
+    """A picture that may leave: every face in it was redacted. Built by `streamdeid.protect` only."""
 
     planes: Planes
-    """As large as the picture is stored."""
+    """The picture, in the size in which it is stored."""
     time: Fraction
     index: int
     redactions: tuple[Redaction, ...] = ()
-    """What was covered, in the order of drawing."""
+    """The redacted places, in the order of rendering."""
     aspect: Fraction | None = None
-    """As the frame's."""
+    """Pixel aspect of the stored picture, as in `Frame`."""

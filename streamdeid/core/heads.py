@@ -1,10 +1,10 @@
-"""One head, one face: what the detector sees on the hair, neck or ear of a head whose face is known is nobody.
+"""One head has one face: a detection on the hair, neck or ear of a head whose face is known is no further face.
 
-`detection.matching` asks it of two faces that are seen, `tracking.lookahead` of a lost one.
+`detection.matching` uses this for two faces that are seen, `tracking.lookahead` for a lost one.
 
-A tile sees somebody's hair or collar as a faint face of its own; covered, it wipes out the hair beside a new face.
-Boxes alone do not tell it from a neighbour. A head does: about a face that two networks agree on lies an ellipse of 1.8
-of its widths. Somebody else within it has points of a face's own, side by side with the first one's.
+In a tile, hair or a collar can look like a faint face of its own; its redaction would wipe out the hair beside a new
+face. Boxes alone do not distinguish it from a neighbour. The head does: an ellipse of 1.8 widths of the face about a
+face that two networks agree on. Another person's face in the ellipse has points of its own, beside those of the first.
 """
 
 from __future__ import annotations
@@ -17,33 +17,34 @@ from numpy.typing import NDArray
 from streamdeid.core.arrays import Box, Floats
 
 _ACROSS, _DOWN, _RAISED = 0.9, 1.0, 0.1
-"""Half axes of the ellipse about a head, and how far above the face's middle its own lies: the first in widths of the
-face, the others in heights. Hair stands out of a face by 0.2 to 0.4 of its width either way, a collar begins at 0.1
-below the chin."""
+"""Half axes of the ellipse about a head, and how far its middle lies above the face's middle: the first in widths of
+the face, the others in heights. Hair stands out from a face by 0.2 to 0.4 of its width on either side; a collar begins
+at 0.1 below the chin."""
 _LARGER = 1.8
 """Sides of a box over those of the face from which it may be somebody nearer to the camera instead."""
 _LARGEST = 4.0
-"""The same of a box whose middle lies in the face itself: who stood before it would hide it."""
+"""The same for a box whose middle lies in the face itself: a person in front of the face would hide it."""
 _INSIDE = 0.1
 """Share of a face's height by which it may reach beyond a box that holds it."""
 _SAME, _BESIDE = 0.35, 0.4
-"""IoU of two faces, and distance of their middles in widths of the smaller, from which both are one."""
+"""IoU of two faces above which, and distance of their middles, in sizes of the smaller, below which both are one."""
 _ASIDE, _SURER = 0.6, 0.5
-"""Share of a face's width by which a second one on its head lies to the side, at least, if it is somebody's; unless one
-is by so much surer than the other, as a face with a mesh is than one with points alone: in a view of somebody's hair
-the second network sees a face now and then, with a forehead of hair (crowd_1080p)."""
+"""`_ASIDE`: least share of a face's width by which a face on its head that belongs to another person lies to the side.
+It matters only where the first face is surer by more than `_SURER`, as a face with a mesh is than one with points
+alone: in a view of hair the second network sees a face now and then, with a forehead of hair (crowd_1080p)."""
 
 
 def on_head(boxes: Floats, faces: Floats) -> NDArray[np.bool_]:
-    """Which boxes (..., 4) have their middle on the head of a face (..., 4), from hairline to chin; all in pixels. Both
-    are broadcast against one another."""
+    """Which boxes (..., 4) have their middle on the head of a face (..., 4); both are broadcast, in pixels.
+
+    Faces reach from hairline to chin."""
     low, high = faces[..., :2], faces[..., 2:]
     sides_of_face = high - low
     height = sides_of_face[..., 1:]
     away = (boxes[..., :2] + boxes[..., 2:] - low - high) / 2 / sides_of_face
     sides, largest = (boxes[..., 2:] - boxes[..., :2]).max(axis=-1), sides_of_face.max(axis=-1)
     within = (np.abs(away) < 0.5).all(axis=-1) & (sides < _LARGEST * largest)
-    # A box that holds the whole face is nobody nearer to the camera: that head would hide the face.
+    # A box that holds the whole face is no person nearer to the camera: that person's head would hide the face.
     held = (boxes[..., :2] < low + _INSIDE * height) & (boxes[..., 2:] > high - _INSIDE * height)
     most = np.where(held.all(axis=-1), _LARGEST, _LARGER) * largest
     raised = away + np.array([0.0, _RAISED])
@@ -56,9 +57,10 @@ def seconds(
 ) -> set[int]:
     """Rows of the boxes (n, 4) that are a second sighting of a head.
 
-    faces: the face in each as points show it, from hairline to chin, None where nobody sees points. sure: how sure each
-    is; of two sightings of one face the surer stays, and only from `least` on has a face a head. turns: how each head
-    lies, in quarter turns; what lies otherwise on a surer head is that head, whatever points it has. Boxes in pixels.
+    faces: the face in each box as points show it, from hairline to chin; None where no points were found. sure: how
+    sure each is; of two sightings of one face the surer one stays, and only a face with at least `least` has a head.
+    turns: how each head lies, in quarter turns; a sighting that lies differently on a surer head is that head, whatever
+    points it has. Boxes are in pixels.
     """
     gone: set[int] = set()
     known = (row for row, face in enumerate(faces) if face is not None and sure[row] >= least)

@@ -1,4 +1,4 @@
-"""Signals that wait until what was made is in safe hands."""
+"""Signals that wait until something new is in the hands of the code that will remove it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Let signals that end the run wait until the end of this block, in which something is made and put in safe hands.
+    """Let signals that end the run wait until the end of this block, in which something is made and handed over.
 
-    Between the making of a file and the beginning of the `with` that would remove it, a signal would leave it behind.
-    Handlers run in the main thread only, so other threads have nothing to hold; and it is the handler that waits, not
-    the signal: one that this thread blocks is delivered to any other thread, and its handler would run here all the
+    A signal between the creation of a file and the beginning of the `with` that would remove it would leave the file
+    behind. Handlers run in the main thread only, so other threads need not hold signals. The handler waits, not the
+    signal: a signal that this thread blocks is delivered to another thread, and its handler would run here all the
     same.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -27,7 +27,7 @@ def signals_held() -> Iterator[None]:
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
-            if callable(handler):  # what is ignored, or ends the process at once, has nothing to wait for
+            if callable(handler):  # a signal that is ignored, or ends the process at once, need not wait
                 before[number] = handler
                 signal.signal(number, lambda number, frame: came.append((number, frame)))
         yield

@@ -33,16 +33,16 @@ NOSE_TIP = 30
 CHIN = 8
 
 OUTLINE = np.concatenate([np.arange(0, 17), np.arange(80, 67, -1)])
-"""The closed outline of the appearance mesh: jaw from left to right, forehead back from right to left."""
+"""The closed outline of the appearance mesh: the jaw from left to right, then the forehead from right to left."""
 
 MOUTH_TRIANGLES = np.array(
     [[60, 61, 67], [61, 62, 66], [61, 66, 67], [62, 63, 65], [62, 65, 66], [63, 64, 65]], np.int32
 )
-"""Triangles of the opening of the mouth, wound like the appearance mesh, which leaves them out."""
+"""Triangles of the opening of the mouth, wound like the appearance mesh, which does not contain them."""
 
 UPPER_LIP_PAIRS = (1, 13), (2, 13), (3, 14), (4, 15), (5, 15)
 LOWER_LIP_PAIRS = (7, 17), (8, 17), (9, 18), (10, 19), (11, 19)
-"""Points of the outer lips between the corners, and the one of the inner lips that each lies beside; numbers within the
+"""Points of the outer lips between the corners, each with the point of the inner lips beside it; numbers within the
 mouth."""
 
 LIP_TRIANGLES = np.array(
@@ -54,8 +54,9 @@ LIP_TRIANGLES = np.array(
     ],
     np.int32,
 )
-"""Triangles of both lips, between the outer and the inner points, wound likewise. A Delaunay mesh lays some across the
-opening beside the corners, from the upper to the lower lip, and shut lips would be drawn on one another there."""
+"""Triangles of both lips, between the outer and the inner points, wound likewise. A Delaunay mesh puts some triangles
+across the opening beside the corners, from the upper to the lower lip; shut lips would be rendered on one another
+there."""
 
 _NEXT = np.roll(np.arange(len(OUTLINE)), -1)
 RING = np.concatenate(

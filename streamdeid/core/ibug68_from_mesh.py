@@ -46,7 +46,7 @@ def iris_from_mesh(mesh: Points) -> Points:
 
 @kernel
 def along(line: Points, t: Points) -> Points:
-    """Points at the shares t (k,), ascending, of the length, in the picture, of an open polyline (n, d).
+    """Points (k, d) of an open polyline (n, d) at the ascending shares t (k,) of its length in the picture.
 
     Twin: tests/network_twins.py.
     """

@@ -1,21 +1,21 @@
 """Compiled kernels on disk, so that only the first start ever compiles.
 
-numba's own cache wants to write wherever it reads. On a read-only image that was filled when it was built, numba 0.68
-compiles again when the user has some other directory to write to, and refuses to import at all ("no locator
-available") when there is none, with `NUMBA_CACHE_DIR` too. Here every place is read, and the first that can be written
-is written; where there is none, kernels are compiled in memory, never a failure. Places, in this order:
+numba's own cache must write wherever it reads. On a read-only image that was filled when it was built, numba 0.68
+compiles again when the user has another directory to write to, and refuses to import at all ("no locator available")
+when there is none, even with `NUMBA_CACHE_DIR`. Here every place is read, and the first that can be written is written.
+Where there is none, kernels are compiled in memory, and nothing fails. The places, in this order:
 
 1. `NUMBA_CACHE_DIR`, where it is set,
 2. `__pycache__` beside the source, inside an installed package or an image,
 3. the user's cache directory (`XDG_CACHE_HOME` or `~/.cache`; `LOCALAPPDATA` on Windows).
 
 An entry belongs to one signature, all that its code was made from (`KernelCache.stamp`), Python, numba, NumPy, and
-the processor with its features: another processor compiles for itself. numba puts the code of the kernels that a kernel
-calls, and the values of the constants that it names, into its own, from whatever file they are; so sources count by
+the processor with its features: another processor compiles for itself. The code of a kernel contains the code of the
+kernels that it calls and the values of the constants that it names, from whatever file they are. So sources count by
 their content (not their date: images and wheels change dates), constants by their value, and a kernel that names
-something else is not kept. An entry carries its own SHA-256, since a power cut may leave half a file. Entries are
-pickles, as numba's are, so whoever writes one can run code: only files of this user, of root, or of whoever owns the
-source are read, and none that everybody may write (POSIX).
+anything else is not kept. An entry carries its own SHA-256, since a power cut may leave half a file. Entries are
+pickles, as numba's are, so whoever writes one can run code. Therefore only files of this user, of root, or of the owner
+of the source are read, and none that everybody may write (POSIX).
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ _SUFFIX = ".kernel"
 _DIGEST = 32
 """Bytes of the SHA-256 at the head of an entry."""
 _LIBRARIES = {"math", "numpy"}
-"""Modules that a kernel may name: numba has code of its own for what is in them."""
+"""Modules that a kernel may name: numba has its own code for their functions."""
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class KernelCache:
-    """Where numba's dispatcher of one function looks before it compiles, and hands over what it compiled.
+    """The cache of one function: numba's dispatcher looks here before it compiles, and stores what it compiled.
 
     The methods are those that `numba.core.dispatcher` calls; none of them raises.
     """
 
     def __init__(self, function: FunctionType, options: str) -> None:
-        """options: of the compiler, as text."""
+        """options: the options of the compiler, as text."""
         self._function = function
         self._source = Path(function.__code__.co_filename)
         self.name = f"{function.__module__}.{function.__qualname__}"
         try:
             content = self._source.read_bytes()
         except OSError:
-            content = b""  # from a zip file, say: nothing to tell one version from another, so nothing is kept
+            content = b""  # in a zip file, for example: versions cannot be told apart, so nothing is kept
         self._owners = _trusted(self._source)
         own = content + function.__code__.co_code + options.encode()
         self._own = hashlib.sha256(own).hexdigest() if content else ""
         self.entries: dict[str, bytes] = {}
-        """What this process compiled or loaded, by file name."""
+        """Entries that this process compiled or loaded, by file name."""
         self.found: list[Path] = []
         """Entries that were loaded."""
         self.stored: list[Path] = []
@@ -73,12 +73,12 @@ class KernelCache:
         self.compiled = 0
         """Signatures that this process had to compile."""
         self.cache_path: str | None = None
-        """Asked for by numba's statistics; there is no single path."""
+        """Read by numba's statistics; there is no single path."""
 
     def stamp(self, calling: frozenset[int] = frozenset()) -> str:
-        """What the code of this kernel is made from: its source and options, the constants that it names and, each with
-        its own, the kernels. Empty where that cannot be told, and nothing is to be kept. calling: those that ask."""
-        if id(self) in calling:  # one that calls itself is told of by whoever asked first
+        """Hash of what this kernel is made from: its source and options, the constants that it names, and the stamps of
+        the kernels that it names. Empty where that is unknown; then nothing is kept. calling: the caches that ask."""
+        if id(self) in calling:  # a kernel that calls itself is already in the stamp of the first call
             return "itself"
         function, told = self._function, [self._own]
         named = {name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__}
@@ -92,7 +92,7 @@ class KernelCache:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The compiled function for a signature (its argument types), or None."""
-        target.refresh()  # what numba does first: a loaded function needs its symbols
+        target.refresh()  # numba does this first: a loaded function needs its symbols
         stamp = self.stamp()
         if not stamp:
             return None
@@ -115,24 +115,24 @@ class KernelCache:
         return _rebuilt(self.entries[name], signature, target) if name in self.entries else None
 
     def keeps(self, signature: Any, target: Any) -> bool:
-        """Whether there is an entry for a signature in any place, good or bad."""
+        """Whether any place has an entry for a signature, whether or not it can be used."""
         stamp = self.stamp()
         name = self._file_name(signature, target.codegen(), stamp)
         return bool(stamp) and any((place / name).is_file() for place in places(self._source))
 
     def take(self, name: str, data: bytes, path: Path | None) -> None:
-        """An entry that another process compiled for this one; path: where it keeps it, if it does."""
+        """Take an entry that another process compiled for this one. path: where that process keeps it; None if not."""
         if name not in self.entries:
             self.entries[name] = data
             self.compiled += 1
             self.stored += [] if path is None else [path]
 
     def path_of(self, name: str) -> Path | None:
-        """Where an entry of this process is kept."""
+        """Path of an entry of this process; None where it is not kept."""
         return next((path for path in (*self.stored, *self.found) if path.name == name), None)
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep what was compiled for a signature, in the first place that takes it."""
+        """Keep the code that was compiled for a signature, in the first place that can be written."""
         self.compiled += 1
         _log.info("compiled %s", self.name)
         try:
@@ -141,7 +141,7 @@ class KernelCache:
                 return
             content = dumps(result._reduce())
             name = self._file_name(signature, result.codegen, stamp)
-        except Exception:  # another numba than the ones that this was written for: it runs, and is not kept
+        except Exception:  # another version of numba than this was written for: the code runs, and is not kept
             _log.warning("%s cannot be kept", self.name, exc_info=True)
             return
         self.entries[name] = hashlib.sha256(content).digest() + content
@@ -151,7 +151,7 @@ class KernelCache:
                 return
 
     def flush(self) -> None:
-        """Nothing: an entry is found by all that it was made from."""
+        """Do nothing: an entry is found by all that it was made from, so none is out of date."""
 
     def _file_name(self, signature: Any, codegen: Any, stamp: str) -> str:
         python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
@@ -161,7 +161,7 @@ class KernelCache:
 
 _CACHES: list[KernelCache] = []
 _ELSEWHERE: list[Callable[[KernelCache, str], None]] = []
-"""Who is asked to wait for an entry that is kept nowhere; at most one."""
+"""The function that waits for an entry that is kept nowhere; at most one."""
 
 
 def kernel(function: _Function) -> _Function:
@@ -170,17 +170,17 @@ def kernel(function: _Function) -> _Function:
 
 
 def reordering_kernel(function: _Function) -> _Function:
-    """The same for a function whose sums may be added up in any order, by vector instructions: its last bits are the
-    processor's, and the same from call to call. Numbers that are none stay what they are."""
+    """`kernel` for a function whose sums may be added up in any order, by vector instructions. The last bits of its
+    results depend on the processor, and are the same from call to call. nan stays nan."""
     return _compiled(function, nogil=True, fastmath=("contract", "reassoc"))
 
 
 def _compiled(function: _Function, nogil: bool, fastmath: tuple[str, ...] = ()) -> _Function:
-    # Nobody calls a kernel from C: what numba would compile for that is a tenth of all compiling.
+    # Nobody calls a kernel from C: the wrapper that numba would compile for that takes a tenth of all compiling.
     options: dict[str, Any] = {"nogil": nogil, "fastmath": set(fastmath) or False, "no_cfunc_wrapper": True}
     compiled: Any = njit(**options)(function)
     cache = KernelCache(function, repr((nogil, fastmath, "no_cfunc_wrapper")))  # type: ignore[arg-type]
-    compiled._cache = cache  # what `njit(cache=True)` does, with numba's own
+    compiled._cache = cache  # `njit(cache=True)` does the same with numba's own cache
     _CACHES.append(cache)
     return compiled  # type: ignore[no-any-return]
 
@@ -191,8 +191,8 @@ def caches() -> tuple[KernelCache, ...]:
 
 
 def compile_elsewhere(wait: Callable[[KernelCache, str], None]) -> None:
-    """Have somebody else asked for what is kept nowhere (`compiled_beside`). wait: returns when the entry was taken, or
-    will not come."""
+    """Let another process compile the entries that are kept nowhere (`compiled_beside`). wait: a function that returns
+    when the entry was taken, or will not come."""
     _ELSEWHERE[:] = [wait]
 
 
@@ -208,12 +208,13 @@ def places(source: Path) -> list[Path]:
 
 
 def shared_place(directory: Path) -> Path:
-    """Where in a directory of caches the kernels lie; the same wherever streamdeid is installed."""
+    """Directory of the kernels in a directory of caches; the same wherever streamdeid is installed."""
     return directory / "streamdeid"
 
 
 def copy_entries(directory: Path) -> int:
-    """Write every kernel that this process uses to a directory for `NUMBA_CACHE_DIR`; how many. Raises OSError."""
+    """Write every kernel that this process uses to a directory for `NUMBA_CACHE_DIR`; returns their number. Raises
+    OSError."""
     count = 0
     for cache in _CACHES:
         for name, data in cache.entries.items():
@@ -225,13 +226,13 @@ def copy_entries(directory: Path) -> int:
 
 
 def _names(code: CodeType) -> set[str]:
-    """What a function names, functions inside of it too."""
+    """Names that a function uses, including those of functions inside it."""
     inside = [one for one in code.co_consts if isinstance(one, CodeType)]
     return set(code.co_names).union(*map(_names, inside))
 
 
 def _constant(value: object) -> str:
-    """The value of a constant, in full; empty for what is none."""
+    """The value of a constant, in full; empty for an object that is not a constant."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return f"{value.dtype.str} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, bool | int | float | complex | str | bytes | np.generic) or value is None:
@@ -248,7 +249,7 @@ def _constant(value: object) -> str:
 
 
 def _rebuilt(data: bytes, signature: Any, target: Any) -> Any:
-    """The function of an entry, or None: whatever is wrong with an entry, compiling is right."""
+    """The function of an entry; None where anything is wrong with it, so that it is compiled again."""
     digest, content = data[:_DIGEST], data[_DIGEST:]
     if hashlib.sha256(content).digest() != digest:
         return None
@@ -260,7 +261,8 @@ def _rebuilt(data: bytes, signature: Any, target: Any) -> Any:
 
 
 def _trusted(source: Path) -> frozenset[int] | None:
-    """Users whose entries are run: they can change the source or this process anyway. None: users have no numbers."""
+    """Users whose entries are run, since they can change the source or this process anyway; None where users have no
+    numbers."""
     if not hasattr(os, "geteuid"):
         return None
     try:
@@ -280,7 +282,7 @@ def _read(path: Path, owners: frozenset[int] | None) -> bytes:
 
 
 def _written(path: Path, data: bytes) -> bool:
-    """Write a file whole or not at all; whether that worked."""
+    """Write a file whole or not at all; returns whether that worked."""
     partial = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

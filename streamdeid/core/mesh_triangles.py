@@ -1,9 +1,9 @@
-"""What the points of the landmarker's mesh (`face_mesh`) make, as data: triangles and openings.
+"""Triangles and openings of the landmarker's mesh (`face_mesh`), as data.
 
-The triangles are those of its published tessellation (852, what is left of 854 cycles of three edges without the two
-whose every edge has two other triangles), and its eyes and mouth filled by strips from lid to lid and lip to lip. They
-are wound alike all over the mesh, so a triangle seen from behind is one whose area in the picture is negative.
-Numbers are 0-based; "left" and "right" mean the sides of the picture of a face that looks into the camera.
+The triangles are those of its published tessellation, and strips from lid to lid and from lip to lip that fill the eyes
+and the mouth. The tessellation gives 852: its 854 cycles of three edges, without the two whose every edge has two other
+triangles. All triangles are wound alike, so a triangle seen from behind has a negative area in the picture. Numbers are
+0-based; "left" and "right" mean the sides of the picture of a face that looks into the camera.
 """
 
 from __future__ import annotations
@@ -163,6 +163,6 @@ def _beside() -> NDArray[np.int8]:
 
 
 FILLED: NDArray[np.int8] = _filled()
-"""int8 (898,): which opening a triangle fills; SKIN for none."""
+"""int8 (898,): the opening that each triangle fills; SKIN for none."""
 BESIDE: NDArray[np.int8] = _beside()
-"""The same, with the triangles that touch an opening: what is drawn into it may reach over them."""
+"""`FILLED`, and also the triangles that touch an opening: a picture rendered into the opening may reach over them."""

@@ -1,8 +1,8 @@
-"""Which files each command reads and writes: one table, and the one check that no file is two things at once.
+"""Which files each command reads and writes: one table, and the one check that no file has two roles at once.
 
-A report that is written over the recording that it tells of destroys it. So before a command does anything, each file
-that it writes is compared with all that it reads and all else that it writes: by device and inode, links followed, and,
-where there is nothing yet, by the folder and the name that the path leads to.
+A report that is written over its own recording destroys the recording. So before a command does anything, each file
+that it writes is compared with all files that it reads and all others that it writes. Files are compared by device and
+inode, links followed, and, where there is no file yet, by the folder and the name that the path leads to.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ CAMERAS, TOKEN, PHOTOGRAPH, TABLE = "cameras file", "token file", "photograph", 
 
 @dataclass(frozen=True)
 class Uses:
-    """What a command does with files, by what they are to it."""
+    """The roles of files that a command reads and writes."""
 
     reads: Sequence[str]
     writes: Sequence[str]
-    """New ones, or new contents of old ones; they may be read before."""
+    """Files that the command creates or changes; it may read them before."""
 
 
 _SETTINGS = (KEY, WHITELIST, RECOGNISER, MODELS)
-"""What settings of a filter name, and nothing but reads."""
+"""Files that settings of a filter name; they are only read."""
 COMMANDS: Mapping[str, Uses] = {
     "filter": Uses((INPUT, *_SETTINGS), (OUTPUT, REPORT, ANALYSIS, EDITS, REGISTER, JOURNAL, LOCK)),
     "serve": Uses((CAMERAS, TOKEN, INPUT, *_SETTINGS), (OUTPUT, REGISTER, LOCK)),
@@ -48,10 +48,10 @@ COMMANDS: Mapping[str, Uses] = {
     "audit": Uses((REPORT, INPUT, OUTPUT), ()),
     "warmup": Uses((), ()),
 }
-"""Every command that there is. `warmup` writes kernels and bytecode, whose names no user gives."""
+"""All commands. `warmup` writes kernels and bytecode, but no user gives their names."""
 
 _MANY = (KEY, REGISTER, WHITELIST, RECOGNISER, MODELS, LOCK)
-"""What several recordings or cameras of one run may share, though it is written: who writes it holds its lock."""
+"""Files that several recordings or cameras of one run may share, though they are written: a writer holds the lock."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,19 @@ class Named:
     """A file that a command line or a setting names."""
 
     role: str
-    """One of those above."""
+    """One of the roles above."""
     path: Path
 
 
 def lock_of(path: Path) -> Path:
-    """The file beside another one that a lock on that is set on; it is made, and removed at the end."""
+    """The file beside `path` on which a lock for `path` is set; it is created, and removed at the end."""
     return path.parent / f".{path.name}.lock"
 
 
 def check_named(command: str, named: Iterable[Named]) -> None:
-    """Raise SettingsError where a file that the command writes is also something else to it.
+    """Raise SettingsError where a file that the command writes also has another role in it.
 
-    named: every file that it is going to use. Roles that the table does not give the command raise ValueError.
+    named: every file that the command is going to use. A role that the table does not give it raises ValueError.
     """
     uses = COMMANDS[command]
     taken: dict[tuple[object, ...], list[Named]] = {}
@@ -85,7 +85,7 @@ def check_named(command: str, named: Iterable[Named]) -> None:
 
 
 def _check_pair(one: Named, other: Named, written: Sequence[str]) -> None:
-    """Raise SettingsError where two names of one file do not go together."""
+    """Raise SettingsError where the roles of two names of one file exclude each other."""
     if one.role not in written and other.role not in written:
         return
     if one.role == other.role and one.role in _MANY:
@@ -97,12 +97,12 @@ def _check_pair(one: Named, other: Named, written: Sequence[str]) -> None:
 
 
 def _marks(path: Path) -> set[tuple[object, ...]]:
-    """What two paths have in common where they are one file, or would be once it is there."""
+    """Marks of a path: two paths share one where they lead to one file, or would lead to one once it exists."""
     marks: set[tuple[object, ...]] = set()
     try:
-        # It follows what links there are and keeps the rest of a path, be it there or not; a link to itself stays.
+        # `realpath` follows existing links and keeps the rest of a path, existing or not; a link to itself stays.
         places = {os.path.realpath(path), os.path.join(os.path.realpath(path.parent), path.name)}
-    except ValueError:  # a name that no file can have: nothing comes to be there
+    except ValueError:  # a name that no file can have: no file will ever be there
         return marks
     for place in places:
         folder, name = os.path.split(place)
@@ -121,7 +121,7 @@ def _number(path: str | Path) -> tuple[int, int] | None:
 
 
 def _alike(name: str) -> str:
-    """A name as file systems compare it that mind neither case nor how accents are coded, where these are usual."""
+    """A name as it is compared where the usual file systems ignore case and the coding of accents."""
     if sys.platform not in ("darwin", "win32"):
         return name
     return unicodedata.normalize("NFC", name).casefold()

@@ -1,4 +1,4 @@
-"""CPU time and memory of a process: read from Linux's /proc (zeros for memory where there is none), and held down."""
+"""CPU time and memory of a process: how they are measured, by Linux's /proc (memory is 0 without it), and kept low."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from pathlib import Path
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_PERTURB, _M_ARENA_MAX = -1, -3, -6, -8
 """Names of glibc's `mallopt`."""
 _LARGE, _KEPT, _ARENAS = 4 << 20, 32 << 20, 1
-"""Bytes from which a block goes back to the system when it is freed: what is made and dropped at the start, not the
-planes of 1080p, whose pages would be cleared again for each frame. Bytes that the heap keeps at its end. Heaps: what
-one thread frees serves the others, 10 to 15 MiB less than with two, at the same CPU time."""
+"""`_LARGE`: bytes from which a block goes back to the system when it is freed; it holds for memory that is used only at
+the start, not for the planes of 1080p, whose pages would be cleared again for each frame. `_KEPT`: bytes that the heap
+keeps at its end. `_ARENAS`: number of heaps; with one, memory that one thread frees serves the others, which takes 10
+to 15 MiB less than two, at the same CPU time."""
 _DONT_NEED = 4
 """Linux's MADV_DONTNEED."""
 _PRESENT, _OF_A_FILE = 0b11 << 62, 1 << 61
 """Bits of an entry of /proc/self/pagemap: in memory or swapped; the file's own page, not a changed copy of it."""
 _LIMIT = Path("/sys/fs/cgroup/cpu.max")
-"""Where Linux says how many microseconds of how many a container may run."""
+"""File in which Linux tells how many microseconds a container may run, and in how many."""
 _WORTH = 1 << 17
-"""Bytes of an area from which it is looked at."""
+"""Least bytes of an area that is given back."""
 
 
 def be_frugal() -> None:
-    """For a process that filters and nothing else, before its threads start: one thread for OpenCV, whose work here is
-    in pieces too small to share (8 % of the CPU time of 1080p), and a heap that gives back what the start needed
-    (30 MiB of a camera's smaller stream)."""
+    """Reduce the CPU time and memory of a process that only filters; call it before its threads start.
+
+    OpenCV gets one thread, since its work here is in pieces too small to share (8 % of the CPU time of 1080p). The heap
+    gives back the memory that the start needed (30 MiB of a camera's smaller stream)."""
     import cv2
 
     cv2.setNumThreads(1)
@@ -39,7 +41,7 @@ def be_frugal() -> None:
 
 
 def processors() -> int:
-    """Those that this process may use, at least 1: of a container with a limit as many as that is worth as a whole."""
+    """Number of processors that this process may use, at least 1; a container's limit counts, rounded down."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = _LIMIT.read_text().split()
@@ -49,9 +51,9 @@ def processors() -> int:
 
 
 def clear_new_memory(on: bool) -> None:
-    """From now on fill what is allocated with zeros, or no longer. Nothing happens with another C library.
+    """From now on fill newly allocated memory with zeros, or stop doing so. Nothing happens with another C library.
 
-    For a library that reads memory which it never wrote: what it makes of the same input is else not the same twice.
+    It is for a library that reads memory which it never wrote: without it, the same input would give another result.
     """
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(_M_PERTURB, 0xFF if on else 0)  # allocated memory is filled with the complement
@@ -69,7 +71,7 @@ def cpu_seconds() -> float:
 
 
 def usage_of(process: int) -> tuple[float, int]:
-    """The same of another process; zeros when it has ended or cannot be read."""
+    """CPU seconds and resident bytes of another process; zeros when it has ended or cannot be read."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         ticks = int(fields[11]) + int(fields[12])
@@ -79,18 +81,18 @@ def usage_of(process: int) -> tuple[float, int]:
 
 
 def give_back_memory() -> None:
-    """Return to the system what was freed. glibc keeps it otherwise: half a MiB each time that parts are built anew."""
+    """Return freed memory to the system. glibc keeps it otherwise: half a MiB each time that parts are built anew."""
     gc.collect()
     with contextlib.suppress(AttributeError, OSError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def let_go_of_code() -> None:
-    """Take the code and constants of libraries out of this process's memory; what is used comes back by itself.
+    """Take the code and constants of libraries out of this process's memory; pages that are used are loaded again.
 
-    Most of it was needed to start: numba's compiler alone has 60 MiB in memory once the kernels are loaded. These are
-    unchanged pages of files, which the system still holds: they come back in pieces of 64 KiB at 1 µs or so. Nothing
-    happens where /proc does not tell which pages are.
+    Most of them were needed only to start: numba's compiler alone has 60 MiB in memory once the kernels are loaded.
+    They are unchanged pages of files, which the system still holds, and are loaded again in pieces of 64 KiB in about
+    1 µs. Nothing happens where /proc does not tell which pages are unchanged.
     """
     with contextlib.suppress(AttributeError, OSError, ValueError):  # another system
         advise = ctypes.CDLL(None).madvise
@@ -100,14 +102,14 @@ def let_go_of_code() -> None:
             for place, rights, *_, path in (area for area in areas if len(area) > 5):
                 begin, end = (int(side, 16) for side in place.split("-"))
                 readable = rights in ("r-xp", "r--p") and path.startswith("/")
-                # What the loader wrote into (addresses that it filled in) would be lost.
+                # Changed pages would be lost: the loader wrote addresses into them.
                 if readable and end - begin >= _WORTH and _unchanged(pagemap.fileno(), begin, end):
                     advise(begin, end - begin, _DONT_NEED)
 
 
 def _unchanged(pagemap: int, begin: int, end: int) -> bool:
     """Whether all pages of an area that are in memory are the file's own."""
-    import numpy as np  # the service that watches cameras does without
+    import numpy as np  # the service that watches cameras runs without it
 
     page = os.sysconf("SC_PAGE_SIZE")
     pages = (end - begin) // page

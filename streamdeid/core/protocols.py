@@ -1,4 +1,4 @@
-"""The seams between rooms: protocols of one or two methods."""
+"""The interfaces between rooms: protocols of one or two methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Detector(Protocol):
 
 @runtime_checkable
 class RemembersPictures(Protocol):
-    """A detector that goes by what it saw in the pictures before, until it is told of another scene."""
+    """A detector that uses what it saw in earlier pictures, until it is told that another scene begins."""
 
     def forget(self) -> None: ...
 
@@ -34,7 +34,7 @@ class FollowsCamera(Protocol):
 
 @runtime_checkable
 class SeesCamera(Protocol):
-    """A detector that tells how the camera moved before the frame that it was asked for last."""
+    """A detector that tells how the camera moved before the frame that it searched last."""
 
     @property
     def camera(self) -> CameraMotion | None: ...
@@ -42,39 +42,39 @@ class SeesCamera(Protocol):
 
 @runtime_checkable
 class SearchesInTurn(Protocol):
-    """A detector that looks at parts of a picture in turn, until it is told that the next one is unlike the last."""
+    """A detector that searches parts of a picture in turn, until it is told that the next one is unlike the last."""
 
     def search_all(self) -> None: ...
 
 
 @runtime_checkable
 class SearchesLast(Protocol):
-    """One that looks at less of a picture than all when it is told that nothing like it follows."""
+    """A detector that searches less than the whole picture when it is told that no similar picture follows."""
 
     def search_last(self) -> None: ...
 
 
 @runtime_checkable
 class Foresees(Protocol):
-    """A detector that wants to know, before it is asked for a frame, which one follows; None: nothing does."""
+    """A detector that is told, before it searches a frame, which frame follows; None where none follows."""
 
     def foresee(self, frame: Frame, following: Frame | None) -> None: ...
 
 
 @runtime_checkable
 class Begins(Protocol):
-    """A detector that can look at the next frame, about which it will be asked then, while something else is done."""
+    """A detector that can begin to search the next frame, for which it will be asked then, while other work is done."""
 
     def begin(self, frame: Frame) -> None: ...
 
 
 @runtime_checkable
 class LooksAgain(Protocol):
-    """A detector that can be asked again about one place of a frame that it has seen before."""
+    """A detector that can search one place of an earlier frame again."""
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
-        """What is in a box, pixels, where the face of a track is expected; None where there is none. A face without
-        keypoints: there may be one. others: boxes of faces that are seen beside it, as the detector has them."""
+        """The face in a box, pixels, where the face of a track is expected; None where there is none. A face without
+        keypoints means that there may be one. others: the detector's boxes of faces that are seen beside it."""
         ...
 
 

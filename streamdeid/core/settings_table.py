@@ -1,8 +1,8 @@
 """One table of settings: each is declared once, and checked, offered, read and documented from there.
 
 A class of settings is a frozen dataclass whose fields are made by `setting`. From it come the checks (`check`), the
-options of the command line (`add_options`, `given`), what the cameras file may hold (`service.camera`), and the
-reference in docs/settings.md (`reference`).
+options of the command line (`add_options`, `given`), the settings that the cameras file may hold (`service.camera`),
+and the reference in docs/settings.md (`reference`).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _KEY = "setting"
 
 @dataclass(frozen=True)
 class Setting:
-    """What is said of one setting."""
+    """The declaration of one setting."""
 
     name: str
     default: Any
     kind: type
-    """bool, int, float, str or Path; of a tuple that of its members, where they are one of these."""
+    """bool, int, float, str or Path; for a tuple the type of its members, where they are one of these."""
     many: bool
-    """Whether it is a tuple."""
+    """Whether the value is a tuple."""
     text: str
     group: str
-    """The heading that it stands under."""
+    """The group of options to which it belongs; each has a heading."""
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     least: float | None = None
@@ -43,15 +43,15 @@ class Setting:
     """Whether the least value itself is refused."""
     unit: str = ""
     camera: bool = True
-    """Whether it means something in the cameras file."""
+    """Whether the setting has a meaning in the cameras file."""
     option: str | None = None
-    """Name on the command line, where it is another one."""
+    """Name on the command line, where it differs from `name`."""
     shown: str | None = None
-    """What is shown for the default, where it does not speak for itself."""
+    """Text that is shown for the default, where the value itself does not explain it."""
     commas: bool = False
-    """Whether the command line takes a list in one word, with commas; else the option is repeated."""
+    """Whether the command line takes a list in one word, with commas; otherwise the option is repeated."""
     read: Callable[[Sequence[str]], Any] | None = None
-    """Makes the value of a list of texts, where that is more than a tuple of them."""
+    """Makes the value from a list of texts, where it is more than a tuple of them."""
 
     @property
     def flag(self) -> str:
@@ -61,7 +61,7 @@ class Setting:
 
     @property
     def range(self) -> str:
-        """The values that are allowed, in words; empty where any is."""
+        """The values that are allowed, in words; empty where any value is allowed."""
         unit = f" {self.unit}" if self.unit else ""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
@@ -88,7 +88,7 @@ def setting(default: Any, text: str, group: str, **said: Any) -> Any:
 
 @functools.cache
 def table(kind: Any) -> Mapping[str, Setting]:
-    """The settings of a class by name, in its order."""
+    """The settings of a class by name, in the order of its fields."""
     hints = get_type_hints(kind)
     rows = {}
     for field in dataclasses.fields(kind):
@@ -120,9 +120,9 @@ def check(settings: Any) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser, kinds: Iterable[type], headings: Mapping[str, str]) -> None:
-    """Declare an option for each setting of some classes. What is not given is None (`given`).
+    """Declare an option for each setting of some classes. An option that is not given is None (`given`).
 
-    headings: by group, what is said above its options; the order of the groups in the help.
+    headings: by group, the heading of its options; its order is the order of the groups in the help.
     """
     groups = {name: parser.add_argument_group(heading) for name, heading in headings.items()}
     for one in (one for kind in kinds for one in table(kind).values()):
@@ -142,7 +142,7 @@ def add_options(parser: argparse.ArgumentParser, kinds: Iterable[type], headings
 
 
 def given(arguments: argparse.Namespace, kind: type) -> dict[str, Any]:
-    """The values that were given on the command line, by name. Raises SettingsError for a list that will not do."""
+    """The values that were given on the command line, by name. Raises SettingsError for a list that is not allowed."""
     values = {}
     for one in table(kind).values():
         value = getattr(arguments, one.name)

@@ -1,7 +1,7 @@
-"""Where the models that come with streamdeid lie, and the networks among them, which are checked when they are read.
+"""The directory of the models that come with streamdeid, and its networks, which are checked when they are read.
 
-On the ground floor, since several rooms read them: `surrogates` the program's own, `detection` the networks of others
-(models/NETWORKS.md).
+This is in `core`, since several rooms read them: `surrogates` reads the program's own models, `detection` the
+networks of others (models/NETWORKS.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHA256 = {
     CENTERFACE: "09189deaaf8646c5c51a68447e3c744ea1e211798155d4728c20507b9f5aefbc",
     YUNET: "0b400fe6c8987650896f27008090d26a317530c94b4ee3239d7d83fe88b697e9",
 }
-"""Of the files, as models/NETWORKS.md names them."""
+"""SHA-256 of the files, as in models/NETWORKS.md."""
 
 
 def shipped() -> Path:
@@ -35,7 +35,7 @@ def shipped() -> Path:
 def network(name: str) -> bytes:
     """The content of `DETECTION`, `LANDMARKS`, `CENTERFACE` or `YUNET`.
 
-    Raises ModelError for one that is missing or another.
+    Raises ModelError for a file that is missing or has another content.
     """
     path = shipped() / name
     try:

@@ -1,7 +1,7 @@
-"""Text for a terminal or a log: what could steer the one, or forge a line of the other, is shown and not obeyed.
+"""Text for a terminal or a log, in which characters that control a terminal or forge a line of a log are only shown.
 
-Names of files are bytes that somebody else may have chosen: line breaks, escape sequences, marks that turn the
-direction of writing, bytes that are no UTF-8.
+Names of files are bytes that somebody else may have chosen: they may hold line breaks, escape sequences, marks that
+change the direction of writing, or bytes that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TextIO
 
 
 def plain(text: str, *, keep: str = "") -> str:
-    """The text with everything that is not printable as Python writes it: `\\n`, `\\x1b`, `\\u202e`, `\\udcff`.
+    """The text with characters that are not printable written as in Python: `\\n`, `\\x1b`, `\\u202e`, `\\udcff`.
 
     keep: characters that stay as they are.
     """
@@ -26,9 +26,9 @@ def _written(character: str) -> str:
 
 
 def say(text: str, *, to: TextIO | None = None, before: str = "", end: str = "\n", keep: str = "") -> None:
-    """Print a text, made `plain`; the only place that prints. Raises OSError where nobody reads.
+    """Print a text, made `plain`; all printing of text goes through here. Raises OSError where nobody reads.
 
-    to: standard output where it is None. before: what is to steer the terminal. keep: as for `plain`.
+    to: standard output where it is None. before: characters that control the terminal. keep: as for `plain`.
     """
     print(f"{before}{plain(text, keep=keep)}", end=end, file=sys.stdout if to is None else to, flush=True)
 
@@ -39,5 +39,5 @@ def say_json(value: object) -> None:
 
 
 def json_bytes(text: str) -> bytes:
-    """JSON as UTF-8; a name that is no UTF-8 has the escapes by which JSON, and Python's file names, know it."""
+    """JSON as UTF-8; names that are not UTF-8 are written with the escapes of JSON and of Python's file names."""
     return text.encode("utf-8", "backslashreplace")

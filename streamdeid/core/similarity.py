@@ -1,4 +1,4 @@
-"""Maps that turn, enlarge and shift: of shapes onto one another, and of a picture before a camera that moves."""
+"""Maps that turn, enlarge and shift: between shapes, and between the pictures of a camera that moves."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ class Similarity:
         return float(np.arctan2(self.linear[1, 0], self.linear[0, 0]))
 
     def inverse(self: _Map) -> _Map:
-        """The map back."""
+        """The inverse map."""
         back = np.asarray(np.linalg.inv(self.linear), np.float64)
         return type(self)(back, -back @ self.shift)

@@ -1,7 +1,7 @@
-"""Pictures whose pixels are not square: the filter works on one with square pixels, since faces squeezed are not found.
+"""Pictures whose pixels are not square: the filter uses one with square pixels, since squeezed faces are not found.
 
 Recorders store 704 x 288 or 352 x 576 pixels of a picture that is shown 4:3. The pixel aspect is the width of a pixel
-by its height. The short direction is enlarged and the other left as it is, so that no detail of a face is lost.
+by its height. The short direction is enlarged and the other stays as it is, so that no detail of a face is lost.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from streamdeid.core.arrays import Plane
 from streamdeid.core.frames import Frame, Planes
 
 LEAST, MOST = Fraction(1, 4), Fraction(4)
-"""What a pixel aspect can be."""
+"""Range of a pixel aspect."""
 _NEAR = Fraction(23, 20)
-"""Pictures squeezed by less are searched as they are. Of 58 small faces of a classroom all were covered at 16:15, 12:11
-and 13:11, squared or not, and 79 % at 4:3 where it was not (`python -m benchmarks squeezed --aspects`); squaring costs
-up to a third of the detection."""
+"""Pictures squeezed by less are searched as they are. Of 58 small faces of a classroom all were redacted at 16:15,
+12:11 and 13:11, squared or not, and 79 % at 4:3 where it was not (`python -m benchmarks squeezed --aspects`); squaring
+costs up to a third of the detection."""
 _MOST_PIXELS = 3840 * 2160
-"""Pixels to which a picture is enlarged at most; beyond, it grows less and its other direction shrinks."""
+"""Most pixels to which a picture is enlarged; where more were needed, it grows less and its other direction shrinks."""
 
 
 def read_aspect(text: str) -> Fraction:
@@ -41,12 +41,12 @@ def possible(aspect: Fraction) -> bool:
 
 
 def in_words(aspect: Fraction) -> str:
-    """As users write it: `W:H`."""
+    """An aspect as users write it: `W:H`."""
     return f"{aspect.numerator}:{aspect.denominator}"
 
 
 def near(aspect: Fraction, other: Fraction = Fraction(1)) -> bool:
-    """Whether two aspects are so much alike that faces are found in a picture of the one as well as of the other."""
+    """Whether two aspects are so similar that faces are found equally well in pictures of either."""
     return 1 / _NEAR < aspect / other < _NEAR
 
 
@@ -60,7 +60,7 @@ def square_size(stored: tuple[int, int], aspect: Fraction) -> tuple[int, int]:
     most = max(_MOST_PIXELS, width * height)
     less = min(1.0, math.sqrt(most / (broad * high)))
     sizes = (float(broad) * less, float(high) * less)
-    # Even where it changes, so that both colour planes grow by the same factor as the luma plane.
+    # A side that changes becomes even, so that both colour planes grow by the same factor as the luma plane.
     made = tuple(
         old if round(new) == old else max(2, 2 * round(new / 2)) for old, new in zip(stored, sizes, strict=True)
     )
@@ -68,8 +68,8 @@ def square_size(stored: tuple[int, int], aspect: Fraction) -> tuple[int, int]:
 
 
 def resized(planes: Planes, size: tuple[int, int]) -> Planes:
-    """The picture in another size (width, height): linear where it grows, the mean where it shrinks. New memory, unless
-    it has that size."""
+    """The picture in another size (width, height): linear where it grows, the mean where it shrinks. Its memory is new,
+    unless it has that size already."""
     if planes.size == size:
         return planes
     width, height = size
@@ -78,8 +78,8 @@ def resized(planes: Planes, size: tuple[int, int]) -> Planes:
 
 
 def frame_of(planes: Planes, time: Fraction, index: int, aspect: Fraction | None, squared: Fraction) -> Frame:
-    """A frame of an upright picture as it is stored. aspect: what the stream says of its pixels, None for nothing;
-    squared: by which they are made square."""
+    """A frame of an upright picture as it is stored. aspect: the pixel aspect that the stream gives, None for none;
+    squared: the aspect by which its pixels are made square."""
     size = square_size(planes.size, squared)
     if size == planes.size:
         return Frame(planes, time, index, None, aspect)
@@ -87,7 +87,7 @@ def frame_of(planes: Planes, time: Fraction, index: int, aspect: Fraction | None
 
 
 def _plane(plane: Plane, size: tuple[int, int]) -> Plane:
-    """One direction after the other: OpenCV takes the mean only where both shrink."""
+    """A plane resized in one direction after the other: OpenCV takes the mean only where both shrink."""
     for across, down in ((size[0], plane.shape[0]), size):
         if (across, down) == (plane.shape[1], plane.shape[0]):
             continue

@@ -1,4 +1,4 @@
-"""What the parts of a live run tell each other: frames as they arrive, and how each part is doing."""
+"""Values that the parts of a live run pass to each other: frames as they arrive, and the state of each part."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass, field
 from streamdeid.core.frames import Frame
 
 LATENCY_BOUNDS = (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 1.0, 2.5)
-"""Upper bounds of the latency histogram in seconds; one more count is for what lies beyond."""
+"""Upper bounds of the latency histogram in seconds; one more count is for all longer latencies."""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A decoded frame of a camera and when it came."""
+    """A decoded frame of a camera and the time when it came."""
 
     frame: Frame
-    """Its time is the stream's own, mended: it rises over reconnections and jumps of the camera's clock, keeps to the
-    pace of `time.monotonic` in the long run, and starts near 0."""
+    """The frame. Its time is the stream's own, corrected: it rises over reconnections and jumps of the camera's clock,
+    keeps to the pace of `time.monotonic` in the long run, and starts near 0."""
     arrived: float
     """`time.monotonic` when its packet had been read."""
     connection: int
-    """Number of the connection it came by, from 1. After a new one nothing of the scene is known."""
+    """Number of the connection by which it came, from 1. After a new connection nothing of the scene is known."""
     rate: float
-    """Frames per second that the stream says it has, or 25."""
+    """Frames per second that the stream gives, or 25."""
 
 
 @dataclass(frozen=True)
 class SourceState:
-    """How a source is doing."""
+    """The state of a source."""
 
     connected: bool = False
     reason: str | None = None
@@ -37,9 +37,9 @@ class SourceState:
     frames: int = 0
     """Pictures decoded."""
     dropped: int = 0
-    """Of those, left out unfiltered because newer ones had come."""
+    """Decoded pictures that were left out unfiltered because newer ones had come."""
     spared: int = 0
-    """Of those, left out unfiltered because no more are wanted in a second."""
+    """Decoded pictures that were left out unfiltered because no more are wanted in a second."""
     damaged: int = 0
     """Places where something was missing or could not be decoded."""
     queue: int = 0
@@ -48,7 +48,7 @@ class SourceState:
 
 @dataclass(frozen=True)
 class SinkState:
-    """How a sink is doing."""
+    """The state of a sink."""
 
     connected: bool = False
     reason: str | None = None
@@ -56,14 +56,14 @@ class SinkState:
     openings: int = 0
     """Times it was opened with success."""
     written: int = 0
-    """Frames it took, encoded and sent."""
+    """Frames that it took, encoded and sent."""
     unsent: int = 0
     """Filtered frames left out because the receiver was too slow or away."""
 
 
 @dataclass(frozen=True)
 class LiveStatus:
-    """How a live run is doing; numbers count from its start."""
+    """The state of a live run; numbers count from its start."""
 
     state: str = "starting"
     """`starting`, `live` (fresh filtered frames leave), `degraded` (they do not) or `ended`."""
@@ -80,11 +80,11 @@ class LiveStatus:
     placeholders: int = 0
     """Times a placeholder left instead of a picture."""
     faces: dict[str, int] = field(default_factory=dict)
-    """Places covered, by level."""
+    """Redacted places, by protection level."""
     people: int | None = None
-    """Persons told apart; None for a mask."""
+    """Number of persons who were told apart; None for a mask."""
     frame_age: float | None = None
-    """Seconds since a fresh filtered frame left; None: none ever did."""
+    """Seconds since a fresh filtered frame left; None where none ever left."""
     size: tuple[int, int] | None = None
     """Width and height of the picture."""
     rate: float = 0.0

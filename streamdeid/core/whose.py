@@ -1,4 +1,4 @@
-"""Whose a new face is."""
+"""The person or tracklet to whom a new face belongs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Whose:
-    """A person, or a tracklet of which it is not known, or not clear, who it shows."""
+    """A person, or a tracklet whose person is not known, or not clear."""
 
     number: int
-    """From 1: of the person, or of the tracklet."""
+    """Number of the person, or of the tracklet, from 1."""
     provisional: bool = False
-    """Whether it is a tracklet's."""
+    """Whether `number` is that of a tracklet."""

@@ -1,4 +1,4 @@
-"""Faces found in a frame: networks, tiles, candidates, landmarks; what plugs in, its deadline and its guard.
+"""Finds the faces in a frame: networks, tiles, candidates, landmarks, plug-in detectors, their deadline and guard.
 
-The only room that imports mediapipe or LiteRT. A new detector goes here. Nothing here remembers people.
+This is the only room that imports mediapipe or LiteRT. A new detector goes here. Nothing here remembers people.
 """

@@ -1,4 +1,4 @@
-"""Calls that are answered one after another in a thread of their own, which knows nothing of who asks."""
+"""Answers calls one after another in a thread of its own, which holds no reference to the caller."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Asked = SimpleQueue[Callable[[], object] | None]
 
 
 def serve(asked: Asked, told: SimpleQueue[Answer]) -> None:
-    """Answer calls until None is asked. Knows nothing of the object that asks, so that it can be collected."""
+    """Answer calls until None is asked. Holds no reference to the object that asks, so that it can be collected."""
     while (call := asked.get()) is not None:
         try:
             answer: Answer = call(), None
         except BaseException as error:  # raised again in the caller's thread
             answer = None, error
-        del call  # or the frame in it lives until the next one
+        del call  # otherwise the frame in it would live until the next call
         told.put(answer)
         del answer

@@ -1,4 +1,4 @@
-"""What the detector found in the tiles of one frame, joined: one candidate for each face."""
+"""Joins what the detector found in the tiles of one frame: one candidate for each face."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from streamdeid.core.arrays import Box, Points
 from streamdeid.detection.tiles import Tile
 
 _SAME = 0.4
-"""IoU from which two boxes are one face."""
+"""IoU from which two boxes count as the same face."""
 SAME_FACE = 0.25
-"""IoU from which what was found elsewhere, or lost, is a face that is known."""
+"""IoU from which a box that was found in another way, or a face that was lost, counts as a face that is known."""
 _WITHIN = 0.6
-"""Share of a box that was cut by a tile's edge from which another box, which holds it, is the same face."""
+"""Share of the smaller of two boxes that lies in both, from which they are one face; a tile's edge cuts one of them."""
 _INSIDE = 0.7
-"""Share of a box that lies in a larger face from which it is a part of it."""
+"""Share of a box that lies in a larger face from which the box is a part of that face."""
 _CLEAR = 0.5
-"""Score from which the coarsest tile that saw a face is asked for its box: there it is seen with most around it."""
+"""Score from which a face gets the box of the coarsest tile that saw it: that tile shows most of what is around it."""
 
 
 @dataclass(frozen=True)
@@ -32,24 +32,25 @@ class Candidate:
     keypoints: Points
     """float64 (6, 2): eyes, nose, mouth, ears."""
     score: float
-    """The best score of those joined."""
+    """The best score of the boxes that were joined."""
     tile: int
     """Number of the tile that saw it with that score."""
     cut: bool
     """Whether a tile's edge may have cut it."""
     turn: int = 0
-    """Quarter turns against the clock of the picture that it was seen in (`quarter_turns`)."""
+    """Quarter turns against the clock after which the picture was searched (`quarter_turns`)."""
 
     @property
     def area(self) -> float:
-        """Of its box, pixels."""
+        """Area of its box, pixels."""
         return (self.box[2] - self.box[0]) * (self.box[3] - self.box[1])
 
 
 def in_tile(
     tile: Tile, number: int, boxes: Points, keypoints: Points, scores: Points, size: tuple[int, int]
 ) -> list[Candidate]:
-    """What the detector saw in a tile of a picture of a size, (n, 4), (n, 6, 2) and (n,), pixels from its corner."""
+    """Candidates for what the detector saw in a tile: boxes (n, 4), keypoints (n, 6, 2), scores (n,). Boxes and
+    keypoints are in pixels from the tile's corner. size: width and height of the picture."""
     corner, found = np.array([tile.x0, tile.y0]), []
     for box, points, score in zip(boxes, keypoints, scores, strict=True):
         x0, y0, x1, y1 = (float(value) for value in box + np.tile(corner, 2))
@@ -60,7 +61,7 @@ def in_tile(
 
 
 def joined(found: Sequence[Candidate], tiles: Sequence[Tile]) -> list[Candidate]:
-    """One candidate for each face: boxes that overlap are joined by IoU, pieces go to the whole that holds them."""
+    """One candidate for each face: boxes that overlap are joined by IoU, cut pieces join the box that holds them."""
     order = sorted(found, key=lambda one: (one.cut, not (one.score >= _CLEAR), _rank(one, tiles), -one.score))
     kept: list[Candidate] = []
     for one in order:
@@ -82,14 +83,14 @@ def middle_in(box: Box, corners: Points) -> bool:
 
 
 def part_of(box: tuple[float, float, float, float], faces: Sequence[tuple[float, float, float, float]]) -> bool:
-    """Whether a box lies, for the most part, in one of some larger faces, all in pixels: it is covered with it."""
+    """Whether most of a box lies in one of some larger faces, all in pixels: the redaction of that face covers it."""
     one, others = np.array([box]), np.array(faces, dtype=np.float64).reshape(-1, 4)
     larger = others[(others[:, 2:] - others[:, :2]).prod(axis=1) > 1.2 * (one[:, 2:] - one[:, :2]).prod()]
     return bool(covered(one, larger).max(initial=0.0) > _INSIDE)
 
 
 def seen_before(tile: int, seen: Sequence[Candidate], joined: Sequence[Candidate]) -> set[int]:
-    """Rows of `joined` that some tile with a lower number saw, too, among all that was seen."""
+    """Rows of `joined` that a tile with a number below `tile` saw, too. seen: all that was seen, before joining."""
     boxes = np.array([one.box for one in seen if one.tile < tile]).reshape(-1, 4)
     shared = overlap(np.array([one.box for one in joined]).reshape(-1, 4), boxes).max(axis=1, initial=0.0)
     return {row for row, one in enumerate(joined) if one.tile < tile or shared[row] > _SAME}
@@ -117,7 +118,7 @@ def _area(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rank(one: Candidate, tiles: Sequence[Tile]) -> float:
-    """Among clear sightings the coarsest scale comes first, among others the order is by score alone."""
+    """Sorts the coarsest scale first among clear sightings; the order of other sightings is by score alone."""
     return tiles[one.tile].scale if one.score >= _CLEAR else 0.0
 
 

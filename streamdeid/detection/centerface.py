@@ -1,4 +1,4 @@
-"""CenterFace, a third face detector, which looks at a whole picture: slow, and hardly ever wrong.
+"""CenterFace, the third face detector: it looks at a whole picture, is slow, and is hardly ever wrong.
 
 Xu et al. 2020, "CenterFace: Joint Face Detection and Alignment Using Face as Point". Its weights come
 with streamdeid (models/NETWORKS.md). Authors on their licence: "Code and models are all MIT"
@@ -19,34 +19,35 @@ from streamdeid.detection.five_points import FiveFaces, one_to_a_face
 from streamdeid.detection.onnx_network import onnx_network
 
 _OUTPUTS = ("537", "538", "539", "540")
-"""Scores, logarithms of the sides, places beside the cell's corner, and points, of each cell."""
+"""For each cell: score, logarithms of the sides, offset from the cell, and points."""
 _CELL = 4
-"""Pixels of the picture to a cell, either way."""
+"""Width and height of a cell, pixels of the network's picture."""
 _SIDE = 32
 """Sides of the network's picture are multiples of this, pixels."""
 _LIKE = 0.4, 2.2
-"""Longer side of what it sees over that of the box asked about, as for the second network (`second_look`): two faces
-side by side in a box that holds both are none of its size (subway_cctv_three had a redaction over a door for that)."""
+"""Limits of the longer side of a face that is seen over that of the box asked about, as for the second network
+(`second_look`). Two faces side by side in a box that holds both are not of its size (without these limits
+subway_cctv_three had a redaction over a door)."""
 _SAME = 0.3
-"""IoU from which two boxes are one face: the network's authors' figure."""
+"""IoU above which two boxes are one face: the figure of the network's authors."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the network says of a picture."""
+    """What the network says about a picture."""
 
     faces: FiveFaces
     """In pixels of the picture that was given."""
     scores: NDArray[np.float32]
-    """(rows, columns), 0 to 1: how much a face has its middle in each cell."""
+    """(rows, columns), 0 to 1: how likely it is that a face has its middle in each cell."""
     sides: NDArray[np.float32]
     """(rows, columns), pixels of that picture: the longer side that such a face has."""
     cell: tuple[float, float]
     """Width and height of a cell in pixels of that picture."""
 
     def best(self, rows: slice, columns: slice, side: float) -> float:
-        """The highest score in some cells of a face of about the size of a box with this side, pixels of the picture; 0
-        without one."""
+        """The highest score in some cells of a face about as large as a box. side: longer side of that box, pixels of
+        the picture. 0 where no such face is."""
         sides = self.sides[rows, columns]
         alike = (sides > _LIKE[0] * side) & (sides < _LIKE[1] * side)
         return float(self.scores[rows, columns][alike].max(initial=0.0))
@@ -79,7 +80,7 @@ class CenterFace:
 
 
 def rounded(size: tuple[int, int]) -> tuple[int, int]:
-    """Width and height of the network's picture for one of a size, pixels."""
+    """Width and height of the network's picture for a picture of a size (width, height), pixels."""
     width, height = (max(1, math.ceil(side / _SIDE)) * _SIDE for side in size)
     return width, height
 
@@ -92,13 +93,13 @@ def _decoded(
     least: float,
     unit: NDArray[np.float64],
 ) -> FiveFaces:
-    """The faces by the network's four outputs: (r, c), (2, r, c) twice, (10, r, c); y stands before x in all of them.
-    unit (2,): pixels of the picture that was given for one of the network's, across and down."""
+    """The faces that the network's four outputs tell: (r, c), (2, r, c) twice, (10, r, c), with y before x in all.
+    unit (2,): pixels of the picture that was given for one pixel of the network's picture, across and down."""
     rows, columns = np.nonzero(scores >= least)
     with np.errstate(over="ignore", invalid="ignore"):
         extent = np.exp(sides[:, rows, columns].astype(np.float64))[::-1].T * _CELL
     middle = (np.stack([columns, rows], axis=1) + places[::-1, rows, columns].T + 0.5) * _CELL
-    # In places the sides are no numbers, or as large as the sky.
+    # In some cells the sides are not finite numbers, or far larger than the picture.
     usable = (
         np.isfinite(extent).all(axis=1)
         & np.isfinite(middle).all(axis=1)

@@ -1,8 +1,8 @@
-"""A close look: what the third network says of one place, whatever its size and light.
+"""A close look: the third network judges one place by itself, whatever its size and light.
 
-The survey shows that network the whole picture twice a second; faces that are very large, small or dark there it cannot
-judge. Shown a place by itself, of one size and with its contrast stretched, it tells a face from a fist, a sleeve or a
-coat of arms better than the two others together (docs/methods.md 8.3).
+The survey shows that network the whole picture twice a second. The network cannot judge faces that are very large,
+small or dark there. When it sees one place by itself, at a fixed size and with stretched contrast, it tells a face from
+a fist, a sleeve or a coat of arms better than the two other networks together (docs/methods.md 8.3).
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from streamdeid.detection.second_look import shown, stretched, view
 from streamdeid.detection.survey import DARK, contrast
 
 _WIDTH, _SIDE = 24, 96
-"""Width of the face, and side of the picture, pixels: with the face at 40 of 128 or 64 of 192 it tells them apart no
-better, and takes 1.5 and 3 times as long."""
+"""Width of the face, and side of the picture, pixels. With the face at 40 of 128 or 64 of 192 the network tells faces
+from other things no better, and takes 1.5 and 3 times as long."""
 BAR = 0.35
-"""Score from which there is a face. Of 69 tracks of faces by eye, looked at every tenth frame in 14 clips, the mean of
-68 is above it (the least 0.37; the other one is half dissolved into the next scene), of 15 tracks of none no one's (the
-most 0.32). A single look is surer than this at 686 of 701 faces, at 7 of 70 places without one that had been covered,
-and at 5 of 108 of all that the two others told."""
+"""Score from which there is a face. Of 69 tracks that are faces by eye, looked at every tenth frame in 14 clips, 68
+have a mean above it (the lowest 0.37; the other track is half dissolved into the next scene). Of 15 tracks that are not
+faces none has (the highest 0.32). A single look scores above it at 686 of 701 faces, at 7 of 70 places without a face
+that had a redaction, and at 5 of 108 of all that the two other networks told."""
 _INNER = 1 / 3
-"""Half side of the middle of the box, share of its own, in which a face would have its middle."""
+"""A face in the box has its middle in the middle part of the box: half side of that part, share of the box's side."""
 _SHOWN = 0.38
-"""Share of the view that has to be picture for the network to say that there is no face. Of 106 frames of all clips,
-six variants each, 519 labelled faces fill more of the picture, or lie more across its border: 39 of them were denied
+"""Share of the view that has to be picture for the network to say that there is no face. In 106 frames of all clips,
+six variants each, 519 labelled faces fill more of the picture, or lie more across its border. 39 of them were denied
 when what is inside was mirrored outside (16 of 338 in the clips that chose this; else a profile as high as the
 picture). Of 1,481 places without a face none shows so little. A box that lies in a corner of the picture, all inside,
-shows 0.39, and is told as before."""
+shows 0.39, and is judged as before."""
 _OF_ANOTHER, _LARGER, _ONE_MIDDLE = 0.35, 2.2, 0.15
-"""How far from the middle of another face what is seen is of that one, share of the longer side of its box; how many
-times as large as the box asked about that may be, and from which distance of the middles, share of the latter's side,
-it is another place at all. In subway_cctv_three, which chose this, the face before a man who is hidden kept a redaction
-over both; in the 32 clips of `recall` as many faces are open as before."""
+"""What is seen this near to the middle of another face belongs to that face, share of the longer side of its box; how
+many times as large as the box asked about the other face may be; and from which distance of their middles, share of the
+asked box's side, it is another place. In subway_cctv_three, which chose this, the face in front of a hidden man kept a
+redaction over both; in the 32 clips of `recall` as many faces are open as before."""
 
 
 class CloseLook:
-    """Looks at single places of a picture. Holds a running network; one call at a time."""
+    """Looks at single places in a picture. Holds a running network; one call at a time."""
 
     def __init__(self, weights: bytes) -> None:
         self._network = CenterFace(weights, (_SIDE, _SIDE))
@@ -54,11 +54,13 @@ class CloseLook:
     def __call__(
         self, planes: Planes, box: Box, turn: int = 0, anyway: bool = False, others: Sequence[Box] = ()
     ) -> float | None:
-        """How much a face is in a box, pixels of the frame, with an area: over the bar, so below 1 for none. None where
-        it is too dark, or too much of the view lies outside the picture, to say that there is none (anyway:
-        only where it is too dark). turn: the quarter turns against the clock after which the head in it stands
-        upright. others: boxes of other faces, pixels; what is seen in the middle of one is not in this box."""
-        # Repeated pixels outside the border: where what is inside was mirrored there, a face of two noses was denied.
+        """Score of a face in a box (pixels of the frame, with an area) divided by `BAR`: below 1 there is no face.
+
+        None instead of a value below 1 where it is too dark, or where too much of the view lies outside the picture
+        (anyway: only where it is too dark). turn: the quarter turns against the clock after which the head in the box
+        stands upright. others: boxes of other faces, pixels; what is seen in their middles does not count.
+        """
+        # Border pixels are repeated outside: when the inside was mirrored there, a face with two noses was denied.
         seen = turned(view(planes, box, _WIDTH, _SIDE, cv2.BORDER_REPLICATE), turn)
         told = self._network(stretched(seen), 1.0)
         cells = len(told.scores)
@@ -73,7 +75,7 @@ class CloseLook:
 
 
 def _of_others(box: Box, others: Sequence[Box], cells: int) -> NDArray[np.bool_]:
-    """Which of the cells (rows, columns) of a view of a box, as many either way, lie in the middle of another face."""
+    """Which cells of a view of a box lie in the middle of another face, (cells, cells): rows, columns."""
     x0, y0, x1, y1 = box
     own = max(x1 - x0, y1 - y0)
     at = ((np.arange(cells) + 0.5) / cells - 0.5) * _SIDE / _WIDTH * own

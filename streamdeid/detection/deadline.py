@@ -1,7 +1,7 @@
-"""A detector in a thread of its own, with a deadline: one that hangs ends the run instead of holding it up.
+"""Runs a detector in a thread of its own, with a deadline: a detector that hangs ends the run instead of blocking it.
 
-The thread is always the same one, because a detector may remember its last picture, and some libraries want their
-calls from one thread. It is a daemon: a process does not wait for it at its end.
+All calls are made in the same thread, because a detector may remember its last picture, and some libraries want their
+calls from one thread. The thread is a daemon: a process does not wait for it at its end.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from streamdeid.detection.calls_beside import Answer, Asked, serve
 from streamdeid.errors import FailedClosed
 
 MOST_FACES = 1000
-"""More faces than this in one frame are nonsense. The tracker needs a second for so many, and a quarter of a minute
-for ten thousand."""
+"""More faces than this in one frame are an error. The tracker needs a second for so many faces, and a quarter of a
+minute for ten thousand."""
 _LOOK = 0.25
-"""Seconds between looks at the clock while an answer is waited for. A look counts twice that at most: time in which the
-whole process was not run (Ctrl-Z, a container that is paused) is no detector's. Neither is, from the second look on,
-time in which its thread waited for a processor, on a machine with far more to do; with a deadline of two looks and less
-from the first."""
+"""Seconds between looks at the clock while the caller waits for an answer. One look counts at most twice as much: time
+in which the whole process did not run (Ctrl-Z, a paused container) does not count against the detector. From the second
+look on (with a deadline of two looks or less: from the first), neither does time in which its thread waited for a
+processor on a busy machine."""
 _CLOSING = 3.0
 """Seconds that a detector may take to stop."""
 
@@ -50,11 +50,11 @@ _T = TypeVar("_T")
 class TimedDetector:
     """A `protocols.Detector` around another one.
 
-    deadline: seconds that a call may take, while this process is run. stop: called by `close`, in the same thread, to
-    end the inner detector. A call that takes longer raises FailedClosed and so does every later one, because the inner
-    detector may still be at work; start another one. Only the thread keeps the inner detector then, and lets go of it,
-    after `stop`, as soon as the call comes back. Whatever the inner detector raises is raised here. Of a call that was
-    begun before it is waited for, only the wait has the deadline. Not for several threads at once.
+    deadline: seconds that a call may take, while this process runs. stop: called by `close`, in the same thread, to end
+    the inner detector. A call that takes longer raises FailedClosed and so does every later call, because the inner
+    detector may still be at work; start another one. Then only the thread keeps the inner detector, and releases it,
+    after `stop`, as soon as the call comes back. Whatever the inner detector raises is raised here. For a call that
+    `begin` started, the deadline counts from the time when its answer is asked for. Not for several threads at once.
     """
 
     def __init__(self, detect: Detector, deadline: float, stop: Callable[[], None] | None = None) -> None:
@@ -67,37 +67,38 @@ class TimedDetector:
         self._told: SimpleQueue[Answer] = SimpleQueue()
         self._usable = True
         self._begun: Frame | None = None
-        """The frame that it was told to begin with, until it is asked for it or something else."""
+        """The frame that the detector began with, until its answer or something else is asked for."""
         arguments = self._asked, self._told
         self._thread = threading.Thread(target=serve, args=arguments, name="detector", daemon=True)
         self._thread.start()
         self._finish = weakref.finalize(self, self._asked.put, None)
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
-        """What the detector found, at most one more than `MOST_FACES`. Raises FailedClosed, and what it raises."""
+        """The faces that the detector found, at most one more than `MOST_FACES`. Raises FailedClosed, and whatever the
+        detector raises."""
         if self._begun is frame:
             self._begun = None
             return self._answered(frame)  # type: ignore[return-value]  # `begin` asked for it
         return self._ask(frame, lambda inner: partial(_found, inner, frame))
 
     def begin(self, frame: Frame) -> None:
-        """Let the detector look at a frame while something else is done, until it is called with that very frame. What
-        goes wrong is raised there."""
+        """Let the detector start on a frame while the caller does something else. The caller then calls this object
+        with the same frame; errors are raised in that call."""
         self._let_go()
         if self._usable and self._inner is not None:
             self._put(self._inner, lambda inner: partial(_found, inner, frame))
             self._begun = frame
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
-        """What a detector that can look again says of a place; one that cannot: that there may be a face. Raises as a
-        call does."""
+        """The answer of a detector that can look again at a place; for any other detector: there may be a face. Raises
+        as a call does."""
         if not isinstance(self._inner, LooksAgain):
             return Face(box, 0.0, evidence=0.0)
         asked = track, box, others
         return self._ask(frame, lambda inner: partial(_again, inner, frame, *asked))
 
     def _ask(self, frame: Frame, asked: Callable[[Detector], Callable[[], _T]]) -> _T:
-        """What the inner detector says when it is asked something about a frame."""
+        """The inner detector's answer to a call about a frame."""
         self._let_go()
         if not self._usable or self._inner is None:
             reason = "hung before" if self.hung else "was stopped"
@@ -110,14 +111,14 @@ class TimedDetector:
         self._asked.put(asked(inner))  # no variable here: an error's traceback would hold it
 
     def _let_go(self) -> None:
-        """Wait for what was begun, if it was, and drop it: something else is to be done."""
+        """Wait for the call that was begun, if there is one, and drop its answer, before something else is asked."""
         frame, self._begun = self._begun, None
         if frame is not None:
-            with contextlib.suppress(Exception):  # one that hangs is not usable from now on
+            with contextlib.suppress(Exception):  # a detector that hangs is not usable from now on
                 self._answered(frame)
 
     def _answered(self, frame: Frame) -> object:
-        """The answer to what was asked of a frame."""
+        """The answer to the call about a frame. Raises FailedClosed after the deadline, or the detector's error."""
         try:
             answer, error = self._answer()
         except Empty:
@@ -130,18 +131,18 @@ class TimedDetector:
             if error is not None:
                 raise error
         finally:
-            del error  # its traceback holds this frame: a circle
+            del error  # its traceback holds this stack frame: a reference cycle
         return answer
 
     def _answer(self) -> Answer:
-        """What was told, as soon as it is. Raises Empty when the deadline is over."""
+        """The next answer, as soon as it is there. Raises Empty when the deadline is over."""
         left, thread = self._deadline, self._thread.native_id
         waited = _waited(thread) if left <= 2 * _LOOK else -1.0
         while True:
             began = time.monotonic()
             try:
                 return self._told.get(timeout=min(left, _LOOK))
-            except Empty:  # most answers come sooner, and to ask the system takes longer than some of them
+            except Empty:  # most answers come sooner, and `_waited` takes longer than some of them
                 before, waited = waited, _waited(thread)
                 taken = time.monotonic() - began - (waited - before if before >= 0 else 0.0)
                 left -= min(max(taken, 0.0), 2 * _LOOK)
@@ -149,25 +150,25 @@ class TimedDetector:
                     raise
 
     def forget(self) -> None:
-        """Let a detector that remembers its last pictures forget them."""
+        """Make a detector that remembers its last pictures forget them."""
         self._let_go()
         if isinstance(self._inner, RemembersPictures):
             self._inner.forget()
 
     def moved(self, motion: CameraMotion) -> None:
-        """Let a detector that remembers places know how the camera moved before the next picture."""
+        """Tell a detector that remembers places how the camera moved before the next picture."""
         self._let_go()
         if isinstance(self._inner, FollowsCamera):
             self._inner.moved(motion)
 
     def search_all(self) -> None:
-        """Let a detector that looks at parts of a picture in turn look at all of the next one."""
+        """Make a detector that searches parts of a picture in turn search all of the next picture."""
         self._let_go()
         if isinstance(self._inner, SearchesInTurn):
             self._inner.search_all()
 
     def search_last(self) -> None:
-        """The same for a picture that nothing like it follows; a detector may look at less of that than at all."""
+        """Do as `search_all` for a picture that no similar one follows; a detector may then search less than all."""
         if isinstance(self._inner, SearchesLast):
             self._let_go()
             self._inner.search_last()
@@ -176,23 +177,23 @@ class TimedDetector:
 
     @property
     def ended(self) -> bool:
-        """Whether its thread has ended, which it does as soon as a call that hung comes back."""
+        """Whether the thread has ended: after `close` or after a call that hung, once the last call comes back."""
         return not self._thread.is_alive()
 
     def _abandon(self) -> None:
-        """Leave a detector that hangs to its thread: networks and buffers of 100 MB and more, which nobody else is to
-        hold, since the next detector has its own."""
+        """Leave a detector that hangs to its thread. Its networks and buffers take 100 MB and more, so nothing else may
+        hold them: the next detector has its own."""
         self.hung = True
         if self._stop is not None:
             self._asked.put(partial(_attempt, self._stop, []))
         self._asked.put(give_back_memory)
         self._inner = self._stop = None
-        self._told = SimpleQueue()  # an error that comes late holds the detector, too
+        self._told = SimpleQueue()  # an error that comes late would hold the detector, too
         self._finish()
 
     def close(self) -> None:
-        """Stop the thread and the detector, waiting for it a few seconds at most; raises what `stop` raises. Nothing is
-        left to do for one that hung."""
+        """Stop the thread and the detector, and wait at most a few seconds for it. Raises what `stop` raises. Does
+        nothing for a detector that hung."""
         if not self._finish.alive:
             return
         self._usable, self._begun = False, None
@@ -206,7 +207,7 @@ class TimedDetector:
 
 
 def _waited(thread: int | None) -> float:
-    """Seconds so far that a thread could have run and had no processor (Linux's schedstat); 0 where nobody tells."""
+    """Seconds so far in which a thread was ready to run but had no processor (Linux's schedstat); 0 where unknown."""
     try:
         return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
@@ -214,7 +215,7 @@ def _waited(thread: int | None) -> float:
 
 
 def _found(detect: Detector, frame: Frame) -> tuple[Face, ...]:
-    """The answer, read to its end here, where the deadline counts, and no further than it is needed."""
+    """The detector's faces, read here, where the deadline counts, up to one more than `MOST_FACES`."""
     faces: object = detect(frame)
     if isinstance(faces, str | bytes) or not isinstance(faces, Sequence):
         raise FailedClosed(f"the detector gave frame {frame.index} no list of faces but a {type(faces).__name__}")
@@ -222,7 +223,7 @@ def _found(detect: Detector, frame: Frame) -> tuple[Face, ...]:
 
 
 def _again(detect: Detector, frame: Frame, track: int, box: Box, others: Sequence[Box]) -> Face | None:
-    """The answer of one that can look again."""
+    """The answer of a detector that can look again."""
     assert isinstance(detect, LooksAgain)
     return detect.look_again(frame, track, box, others)
 

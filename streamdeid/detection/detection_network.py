@@ -1,7 +1,8 @@
-"""The full-range face detector (sparse BlazeFace) by LiteRT: what mediapipe's graph does before and behind the net.
+"""Runs the full-range face detector (sparse BlazeFace) in LiteRT, with what mediapipe's graph does around the network.
 
-The net says for each of 48 x 48 places of its input how sure it is of a face whose middle is there, and where box and
-points lie about it. What is sure enough is joined: boxes that overlap the surest are averaged with it by their scores
+For each of 48 x 48 places of its input, the network gives the score of a face whose middle is there, and where its box
+and points lie. Boxes with a high enough score are joined: boxes that overlap the surest one are averaged with it,
+weighted by their scores
 (Bazarevsky et al. 2019, "BlazeFace", section "Post-processing"; mediapipe's NonMaxSuppressionCalculator).
 """
 
@@ -20,15 +21,15 @@ INPUT = 192
 _GRID = 48
 """Places along a side, evenly spread, the first in the middle of its cell."""
 _SURE = 100.0
-"""Logits are cut off there, as in the graph."""
+"""Logits are clipped to this magnitude, as in the graph."""
 _SAME = 0.3
-"""IoU above which two boxes are one face: the graph's."""
+"""IoU above which two boxes are one face: the graph's value."""
 _COLUMNS = 17
 """x0, y0, x1, y1, x and y of six points, score."""
 
 
 class DetectionNetwork:
-    """Faces in a picture. Has no memory of pictures; not for several threads at once."""
+    """Finds the faces in a picture. Has no memory of pictures; not for several threads at once."""
 
     def __init__(self) -> None:
         """Raises Unusable where LiteRT is missing, and ModelError where the model is missing or has been changed."""
@@ -39,7 +40,7 @@ class DetectionNetwork:
     def __call__(
         self, rgb: NDArray[np.uint8], threshold: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Faces of at least a score, 0 to 1, in an RGB picture, uint8 (h, w, 3).
+        """Faces with a score of `threshold`, 0 to 1, or more in an RGB picture, uint8 (h, w, 3).
 
         Returns boxes (n, 4) as x0, y0, x1, y1, keypoints (n, 6, 2) (eyes, nose, mouth, ears) and scores (n,), all
         coordinates in pixels of the given picture.
@@ -53,7 +54,7 @@ class DetectionNetwork:
 
 @kernel
 def decoded(boxes: NDArray[np.float32], logits: NDArray[np.float32], threshold: float) -> NDArray[np.float64]:
-    """What is sure enough, (n, 17), in pixels of the input, of the net's boxes (2304, 16) and logits (2304,).
+    """Rows (n, 17) in pixels of the input for the network's boxes (2304, 16) and logits (2304,), above a threshold.
 
     Twin: tests/network_twins.py.
     """
@@ -80,7 +81,7 @@ def decoded(boxes: NDArray[np.float32], logits: NDArray[np.float32], threshold: 
 
 @kernel
 def together(found: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One row for each face, the surest first, of what `decoded` found: weighted means, with the best score.
+    """Join the rows of `decoded` into one row for each face, the surest first: weighted means, with the best score.
 
     Twin: tests/network_twins.py.
     """
@@ -112,7 +113,7 @@ def together(found: NDArray[np.float64]) -> NDArray[np.float64]:
                 others += 1
         if weight > 0:
             faces[count, :score] /= weight
-        else:  # without an area, it overlaps not even itself
+        else:  # a box without an area does not even overlap itself
             faces[count] = best
         faces[count, score] = best[score]
         count += 1

@@ -1,6 +1,6 @@
-"""What YuNet and CenterFace say of the faces in a picture: boxes, five points each, and scores.
+"""The faces that YuNet and CenterFace see in a picture: boxes, five points for each, and scores.
 
-Besides, how such points go along with a box, and how far they lie from those of a mesh."""
+This file also moves such points along with a box, and measures how far they lie from the points of a mesh."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from streamdeid.core.faces import Keypoints
 from streamdeid.detection.quarter_turns import boxes_turned_back, turned_back
 
 NOSE = 0.53
-"""Height of the middle of mediapipe's box in one from hairline to chin, from its top."""
+"""How far the middle of mediapipe's box lies below the top of a box from hairline to chin, as a share of the height of
+the latter box."""
 
 
 class FiveFaces(NamedTuple):
@@ -30,30 +31,30 @@ class FiveFaces(NamedTuple):
     """(n,), 0 to 1."""
 
     def keypoints(self, row: int, corner: tuple[float, float] = (0.0, 0.0), unit: float = 1.0) -> Keypoints:
-        """One of them in pixels of the frame that the picture was cut from, whose upper left corner lies at `corner`
-        and whose pixels are `unit` of the frame's long."""
+        """The face in a row, in pixels of the frame that the picture was cut from. corner: the picture's upper left
+        corner in the frame; unit: pixels of the frame for one pixel of the picture."""
         x0, y0, x1, y1 = (float(v) for v in self.boxes[row] * unit + np.tile(corner, 2))
         points = self.points[row] * unit + np.array(corner)
         return Keypoints((x0, y0, x1, y1), points, float(self.scores[row]))
 
 
 def five_turned_back(found: FiveFaces, turn: int, size: tuple[float, float]) -> FiveFaces:
-    """Faces of a picture after so many quarter turns against the clock in the one before; size: width and height of
-    that one, pixels. Their points stay in the order of the upright head."""
+    """Faces that were found in a turned picture, in the picture before it was turned. turn: quarter turns against the
+    clock; size: width and height before, pixels. Points stay in the order of the upright head."""
     return FiveFaces(boxes_turned_back(found.boxes, turn, size), turned_back(found.points, turn, size), found.scores)
 
 
 def one_to_a_face(
     corners: NDArray[np.float64], sides: NDArray[np.float64], scores: NDArray[np.floating], least: float, same: float
 ) -> NDArray[np.intp]:
-    """Rows of the surest of the boxes that are one face, the surest first: of n upper left corners and sides (n, 2) and
-    scores (n,). least: score from which one counts; same: IoU above which two are one."""
+    """Rows of the boxes that are kept, one for each face, the surest first. corners (the upper left ones) and sides are
+    (n, 2), scores (n,). least: score from which a box counts; same: IoU above which two boxes are one face."""
     boxes = np.concatenate([corners, sides], axis=1).tolist()
     return np.array(cv2.dnn.NMSBoxes(boxes, scores.tolist(), least, same), np.intp).ravel()
 
 
 def as_detected(box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-    """A box from hairline to chin as mediapipe's detector would box the face: a square about the nose. Pixels."""
+    """The box that mediapipe's detector gives a face boxed from hairline to chin: a square about the nose. Pixels."""
     x0, y0, x1, y1 = box
     half = (x1 - x0 + y1 - y0) / 4
     x, y = (x0 + x1) / 2, y0 + NOSE * (y1 - y0)
@@ -61,14 +62,14 @@ def as_detected(box: tuple[float, float, float, float]) -> tuple[float, float, f
 
 
 def apart(mesh: Points, found: Keypoints) -> float:
-    """Mean distance of five points of a mesh (478, 3) from those of a network, shares of the face's width."""
+    """Mean distance of five points of a mesh (478, 3) from the keypoints of a network, share of the face's width."""
     points = mesh[:, :2]
     five = [(points[33] + points[133]) / 2, (points[263] + points[362]) / 2, points[1], points[61], points[291]]
     return float(np.linalg.norm(np.array(five) - found.points, axis=1).mean() / max(found.box[2] - found.box[0], 1.0))
 
 
 def moved_points(found: Keypoints, before: Points, now: Points, scale: float) -> Keypoints:
-    """Points moved as the corners (2, 2) of a box were, and scaled about its middle."""
+    """Keypoints moved as a box was moved, and scaled about its middle. before, now: corners (2, 2) of that box."""
     middle, then = now.mean(axis=0), before.mean(axis=0)
     box = (np.reshape(found.box, (2, 2)) - then) * scale + middle
     x0, y0, x1, y1 = (float(v) for v in box.ravel())

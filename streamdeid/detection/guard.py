@@ -1,19 +1,19 @@
-"""What stands between a detector and the tracker: it tells of scene cuts, and any doubt withholds the frame.
+"""Checks what a detector says before the tracker gets it, and reports scene cuts; any doubt withholds the frame.
 
-A detector is foreign code: a plug-in, a network, a graph in C++. What it says is believed only where it makes sense.
+A detector is foreign code: a plug-in, a network, a graph in C++. Its answers are used only where they make sense.
 
-* It raises, or says something that is no list of faces: the frame is withheld (`FailedClosed`).
-* A box that is not four finite numbers, is empty or inverted, or lies wholly outside the frame: withheld. The tracker
-  would leave such a box out, and nobody could say what it stood for; a detector whose boxes may lie beyond the border
-  has to leave them out itself.
-* Points that are not finite or have a wrong shape, landmarks without forehead points, scores that are no numbers:
-  withheld. So are keypoints of a second network with such points, an empty box or a score that is not from 0 to 1, and
-  what a survey said that is no number from 0 on: posed faces are rendered where keypoints are, and surveys end covers.
-* More than `MOST_FACES` faces: withheld, before they cost time.
-* Points that make sense by themselves but do not belong to their box (elsewhere, collapsed, ten times as large): the
-  landmarker failed; the face is kept without them, so that a redaction covers the whole box.
-* A mesh that is not where the landmarks are: the face is kept without it. A turned head is drawn where its mesh is, and
-  the face beside it would be left open.
+* The detector raises, or returns something that is not a list of faces: the frame is withheld (`FailedClosed`).
+* A box is not four finite numbers, is empty or inverted, or lies wholly outside the frame: withheld. The tracker would
+  drop such a box, and nobody could say which face it stood for. A detector whose boxes may lie beyond the border has to
+  drop them itself.
+* Points are not finite or have a wrong shape, landmarks have no forehead points, or scores are not numbers: withheld.
+  So are keypoints of a second network with such points, with an empty box or with a score outside 0 to 1, and a
+  survey's opinion that is not a number from 0 on: posed faces are rendered at keypoints, and surveys end redactions.
+* There are more than `MOST_FACES` faces: withheld, before they cost time.
+* Points make sense by themselves but do not belong to their box (elsewhere, collapsed, ten times as large): the
+  landmarker failed. The face is kept without points, so that a redaction covers the whole box.
+* A mesh is not where the landmarks are: the face is kept without its mesh. A turned head is rendered where its mesh is,
+  so the face beside the mesh would be left open.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from streamdeid.detection.deadline import MOST_FACES
 from streamdeid.errors import FailedClosed, StreamdeidError
 
 _GAP, _WIDER = Fraction(1, 10), 2
-"""A gap is longer than so many seconds, and than so many times the one before: steady recordings have none."""
+"""A gap is longer than this many seconds, and this many times the step before; steady recordings have none."""
 _FARTHEST = 1e6
-"""Pixels from the origin beyond which nothing can be: no frame is larger."""
+"""Largest magnitude of a coordinate, pixels: no frame is larger."""
 _LEAST_SHARE, _MOST_SHARE = 0.4, 2.0
-"""Extent of a face's points over its box's sides. The default detector stays between 0.6 and 1.0 on twelve clips; a
-plug-in's box may end at the brows, and the points reach to the hairline."""
+"""Limits of the extent of a face's points over its box's sides. The default detector stays between 0.6 and 1.0 on
+twelve clips; a plug-in's box may end at the brows, while the points reach to the hairline."""
 _ASIDE, _ABOVE, _BELOW = 0.25, 0.4, 0.25
-"""Farthest that the middle of a face's points may lie from that of its box, shares of its sides: 0.16 on the clips."""
+"""How far the middle of a face's points may lie from the middle of its box, shares of its sides: 0.16 on the clips."""
 _MESH_BESIDE, _MESH_LARGER = 0.1, 1.6
-"""How far landmarks may lie outside of the rectangle of their mesh, share of its sides, and how much larger the mesh
-may be than they are. The default detector's landmarks are points of its mesh, or lie between such: none is outside."""
+"""How far landmarks may lie outside the rectangle of their mesh, share of its sides, and how many times as large as the
+landmarks the mesh may be. The default detector's landmarks are mesh points or lie between them: none is outside."""
 _POINTS = {
     "landmarks": (LANDMARKS, 2),
     "forehead": (13, 2),
@@ -58,37 +58,37 @@ _POINTS = {
 }
 """Shapes of a face's points."""
 _KEYPOINTS = 5, 2
-"""The same of a second network's."""
+"""Shape of the points of a second network."""
 
 
 class Change(NamedTuple):
-    """What changed from the picture before to one that was not looked at yet."""
+    """What changed between a picture and the picture before it."""
 
     cut: bool = False
-    """Whether a scene begins with it."""
+    """Whether a scene begins with the picture."""
     jumped: bool = False
-    """Whether it is far from the one before, though no new scene may begin with it."""
+    """Whether the picture differs much from the one before, though perhaps no new scene begins with it."""
     camera: CameraMotion | None = None
-    """How the camera moved; None where it stood, or nobody can tell."""
+    """How the camera moved; None where it stood, or where the motion is unknown."""
 
 
 def _nothing() -> None:
-    """What is done for a detector that searches all of each picture."""
+    """Do nothing: for a detector that searches all of each picture."""
 
 
 def _still(motion: CameraMotion) -> None:
-    """What is done for a detector that remembers no places."""
+    """Do nothing: for a detector that remembers no places."""
 
 
 class Watch:
-    """A `protocols.Detector` around another one that lets no nonsense pass; see the module.
+    """A `protocols.Detector` around another one that checks all its answers; see the module.
 
-    detect: the detector, with a deadline of its own (`detection.deadline`). change: what changed in a picture, by the
-    levels of its luma plane (`luma_pyramid`); asked once for each frame, in order. on_cut: called when a scene begins
-    with it, before the detector. on_last: called before the detector is asked for a frame of which `foresee` told that
-    it is the last of the stream, of its scene or before a gap or a jump: who is first seen there is not found later.
-    on_jump: called before the detector is asked for one that jumped: who is first seen there is not found before.
-    on_camera: called before the detector is asked for one in which the camera moved.
+    detect: the detector, with a deadline of its own (`detection.deadline`). change: tells what changed in a picture
+    from the levels of its luma plane (`luma_pyramid`); called once for each frame, in order. The others are called
+    before the detector gets a frame: on_cut for a frame with which a scene begins; on_last for a frame that is the last
+    of the stream, of its scene, or before a gap or a jump, as `foresee` told (a person who is first seen there cannot
+    be found in a later frame); on_jump for a frame that jumped (a person who is first seen there cannot be found in an
+    earlier frame); on_camera for a frame before which the camera moved.
     """
 
     def __init__(
@@ -105,18 +105,18 @@ class Watch:
         self.cuts = 0
         """Scene cuts so far."""
         self.camera: CameraMotion | None = None
-        """How the camera moved before the frame that was asked for last."""
+        """How the camera moved before the frame that the detector got last."""
         self._foreseen: dict[int, Change] = {}
-        """By the number of a frame that will be asked for: what changed in it."""
+        """By frame number: what changed in frames that the detector will get."""
         self._last = False
-        """Whether the frame that will be asked for next is the last."""
+        """Whether the frame that the detector gets next is the last of the stream or scene, or before a gap or jump."""
         self._begun: int | None = None
         """Number of the frame that the detector was told to begin with."""
         self._before: Fraction | None = None
         """Time of the frame before."""
 
     def foresee(self, frame: Frame, following: Frame | None) -> None:
-        """Before `frame` is asked for: which frame follows it, None at the end of the stream."""
+        """Tell which frame follows `frame`, before `frame` is asked for; None at the end of the stream."""
         for one in (frame, following):
             if one is not None and one.index not in self._foreseen:
                 self._foreseen[one.index] = self._change(one.luma_levels)
@@ -124,7 +124,7 @@ class Watch:
         self._last = following is None or coming is None or coming.cut or coming.jumped or self._gap(frame, following)
 
     def _gap(self, frame: Frame, following: Frame) -> bool:
-        """Whether more is missing between two frames than between those before: a place of damage, for example."""
+        """Whether the time between two frames is much longer than before, as in a damaged part of a recording."""
         usual = Fraction(0) if self._before is None else frame.time - self._before
         return following.time - frame.time > max(_GAP, _WIDER * usual)
 
@@ -141,15 +141,15 @@ class Watch:
             raise FailedClosed(f"the detector failed on frame {frame.index}: {type(error).__name__}") from error
 
     def begin(self, frame: Frame) -> None:
-        """Let the detector begin with the frame that will be asked for next, if it can, while the caller does something
-        that asks nobody. What goes wrong is raised when the frame is asked for."""
+        """Let a detector that can do so begin with the next frame, while the caller does work that needs no detector.
+        Errors are raised when the frame is asked for."""
         if isinstance(self._detect, Begins):
             self._prepare(frame)
             self._begun = frame.index
             self._detect.begin(frame)
 
     def _prepare(self, frame: Frame) -> None:
-        """Tell of a new scene, and of a last frame, before the detector sees a frame."""
+        """Call `on_cut`, `on_camera`, `on_last` and `on_jump` where they apply, before the detector sees a frame."""
         known = self._foreseen.pop(frame.index, None)
         change = self._change(frame.luma_levels) if known is None else known
         if change.cut:
@@ -165,9 +165,9 @@ class Watch:
         self._last, self._before = False, frame.time
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
-        """What a detector that can look again says of a place in a frame; one that cannot: that there may be a face.
-        None of a place outside. Raises FailedClosed in any doubt."""
-        if self._begun is not None:  # what it sees now is of the next frame, and what was begun would be lost
+        """The answer of a detector that can look again at a place in a frame; for any other: there may be a face.
+        None for a place outside the frame. Raises FailedClosed in any doubt."""
+        if self._begun is not None:  # the detector is busy with the next frame, and its result would be lost
             raise FailedClosed(f"frame {frame.index} is asked about while the detector is at work on {self._begun}")
         if _outside(box, frame):
             return None
@@ -233,7 +233,7 @@ def _outside(box: Box, frame: Frame) -> bool:
 
 
 def _are_keypoints(found: object) -> bool:
-    """Whether it is what a second network can have seen: a box with an area, five points, a score from 0 to 1."""
+    """Whether a value can be keypoints of a second network: a box with an area, five points, a score from 0 to 1."""
     if not isinstance(found, Keypoints):
         return False
     box, points = _numbers(found.box), found.points
@@ -245,13 +245,13 @@ def _are_keypoints(found: object) -> bool:
 
 
 def _within(value: object, most: float) -> bool:
-    """Whether it is a finite number from 0 to `most`."""
+    """Whether a value is a finite number from 0 to `most`."""
     number = _numbers(value)
     return number is not None and number.shape == () and math.isfinite(float(number)) and 0 <= float(number) <= most
 
 
 def _belong(landmarks: NDArray[np.float64], forehead: NDArray[np.float64], box: NDArray[np.float64]) -> bool:
-    """Whether points, (68, 2) and (13, 2), can be those of the face in a box (4,)."""
+    """Whether landmarks (68, 2) and forehead points (13, 2) can belong to the face in a box (4,)."""
     points = np.concatenate([landmarks, forehead])
     low, high = points.min(axis=0), points.max(axis=0)
     middle, sides = (low + high) / 2, box[2:] - box[:2]
@@ -264,7 +264,7 @@ def _belong(landmarks: NDArray[np.float64], forehead: NDArray[np.float64], box: 
 def _of_mesh(
     landmarks: NDArray[np.float64] | None, forehead: NDArray[np.float64] | None, mesh: NDArray[np.float64]
 ) -> bool:
-    """Whether points, (68, 2) and (13, 2), can be those of a mesh (468, 3)."""
+    """Whether landmarks (68, 2) and forehead points (13, 2) can belong to a mesh (468, 3)."""
     if landmarks is None or forehead is None:
         return False
     points = np.concatenate([landmarks, forehead])
@@ -275,7 +275,7 @@ def _of_mesh(
 
 
 def _numbers(value: object) -> NDArray[np.float64] | None:
-    """The value as float64, or None when it is not made of numbers."""
+    """The value as float64, or None when it does not consist of numbers."""
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

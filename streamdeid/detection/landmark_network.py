@@ -1,8 +1,9 @@
-"""The attention face mesh (478 points) by LiteRT: a net for the whole face, and one for lips and eyes.
+"""Runs the attention face mesh (478 points) in LiteRT: a network for the whole face, and one for lips and eyes.
 
-The model (Grishchenko et al. 2020, "Attention Mesh") finds 468 points, cuts lips and both eyes out of an early layer of
-its own as these points tell, and finds their points again, and the irises, in those crops. The cutting is mediapipe's
-custom operators, which LiteRT does not know: here the model is two (`model_parts`), and the cutting a kernel.
+The model (Grishchenko et al. 2020, "Attention Mesh") finds 468 points. These points tell it where to cut lips and both
+eyes out of one of its early layers. In those crops it finds the points of lips and eyes again, and the irises. Custom
+operators of mediapipe do the cutting, and LiteRT does not know them. So the model is split in two here (`model_parts`),
+and a kernel does the cutting.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ from streamdeid.detection.sampling import rotated
 INPUT = 192
 """Side of the network's input, pixels."""
 _STRIDE = 4
-"""Pixels of the input in one of the layer that is cut."""
+"""Pixels of the input in one pixel of the layer that is cut."""
 _CROP = 16
-"""Side of a crop, in pixels of that layer; points in it are told in pixels of the input, `_STRIDE` times as many."""
+"""Side of a crop, in pixels of that layer. The network gives points in a crop in pixels of the input, `_STRIDE` times
+as many."""
 _PICTURE, _LAYER, _MESH, _PRESENCE = 0, 35, 186, 710
-"""Tensors of the first part."""
+"""Numbers of the tensors of the first part."""
 _MATRICES = (192, 193, 194)
-"""Operators that say what is cut out: lips, left eye, right eye (the person's right and left)."""
+"""Operators that tell where crops lie: lips, left eye, right eye (the person's right and left)."""
 _CROPS = (199, 200, 201)
 _LIPS, _LEFT_EYE, _LEFT_IRIS, _RIGHT_EYE, _RIGHT_IRIS = 684, 687, 690, 693, 696
-"""Tensors of the second part."""
+"""Numbers of the output tensors of the second part."""
 _LIDS = (
     np.array([33, 7, 163, 144, 145, 153, 154, 155, 133, 246, 161, 160, 159, 158, 157, 173]),
     np.array([263, 249, 390, 373, 374, 380, 381, 382, 362, 466, 388, 387, 386, 385, 384, 398]),
@@ -47,22 +49,22 @@ POINTS = MESH + 2 * _IRIS
 
 @dataclass(frozen=True)
 class _Feature:
-    """Lips or an eye: how its crop lies about its points."""
+    """How the crop of the lips or of an eye lies about its points."""
 
     points: NDArray[np.int64]
-    """Those of the mesh that are found again, in the order of the net."""
+    """The points of the mesh that are found again, in the network's order."""
     left: int
     right: int
-    """Points on the line that is level in the crop."""
+    """Two points whose connecting line is level in the crop."""
     reach: float
-    """Side of the crop over that of the points' box."""
+    """Side of the crop over the side of the points' box."""
 
 
 class LandmarkNetwork:
-    """The mesh of one region of one picture. Has no memory of pictures; not for several threads at once."""
+    """Finds the mesh in one region of one picture. Has no memory of pictures; not for several threads at once."""
 
     def __init__(self, least: float = 0.0) -> None:
-        """least: presence, 0 to 1, below which no mesh is told.
+        """least: presence, 0 to 1, below which no mesh is returned.
 
         Raises Unusable where LiteRT is missing, and ModelError where the model is missing or has been changed.
         """
@@ -77,12 +79,12 @@ class LandmarkNetwork:
         self._input = np.zeros((INPUT, INPUT, 3), np.float32)
         self._crops = np.zeros((len(_CROPS), _CROP, _CROP, 32), np.float32)
         self._least = 0.0
-        # Kernels are ready before a first frame.
+        # This call makes the kernels ready before the first frame.
         self(np.zeros((48, 64, 3), np.uint8), LandmarkRegion((32.0, 24.0), 48.0, 0.0))
         self._least = least
 
     def __call__(self, rgb: NDArray[np.uint8], region: LandmarkRegion) -> tuple[NDArray[np.float64] | None, float]:
-        """Mesh of the face in the region of an RGB picture, uint8 (h, w, 3), two pixels or more each way.
+        """Mesh of the face in a region of an RGB picture, uint8 (h, w, 3), at least two pixels wide and high.
 
         Returns points (478, 3) in pixels (x right, y down, z away from the camera), or None, and the presence score.
         """
@@ -97,10 +99,10 @@ class LandmarkNetwork:
         return placed(mesh, region), presence
 
     def close(self) -> None:
-        """Nothing: it goes with the object."""
+        """Do nothing: the network is freed with the object."""
 
     def _refine(self, mesh: NDArray[np.float64], layer: NDArray[np.float32]) -> None:
-        """Lips, eyes and irises of a mesh (478, 3), in pixels of the input, found again in their crops."""
+        """Find lips, eyes and irises of a mesh (478, 3), in pixels of the input, again in their crops, in place."""
         maps = [crop_map(mesh, one.points, one.left, one.right, one.reach) for one in self._features]
         for crop, place in zip(self._crops, maps, strict=True):
             cut(layer, place, crop)
@@ -120,7 +122,7 @@ class LandmarkNetwork:
 
 
 def placed(mesh: NDArray[np.float64], region: LandmarkRegion) -> NDArray[np.float64]:
-    """A mesh (478, 3) in pixels of the input, in those of the picture that the region (of the same) was taken from."""
+    """A mesh (478, 3), given in pixels of the input, in pixels of the picture that the region was taken from."""
     scale = region.side / INPUT
     x, y = (mesh[:, :2].T - INPUT / 2) * scale
     across, along = math.sin(region.angle), math.cos(region.angle)
@@ -132,9 +134,9 @@ def placed(mesh: NDArray[np.float64], region: LandmarkRegion) -> NDArray[np.floa
 def crop_map(
     mesh: NDArray[np.float64], points: NDArray[np.int64], left: int, right: int, reach: float
 ) -> NDArray[np.float64]:
-    """The affine map (2, 3) from pixels of a crop to those of the layer, for a mesh (n, d) in pixels of the input.
+    """The affine map (2, 3) from pixels of a crop to pixels of the layer, for a mesh (n, d) in pixels of the input.
 
-    The box of some of its points, level with the line from `left` to `right`, is the crop but for its reach.
+    The crop is the box of some points of the mesh, level with the line from `left` to `right`, `reach` times as large.
     Twin: tests/network_twins.py.
     """
     angle = np.arctan2(mesh[right, 1] - mesh[left, 1], mesh[right, 0] - mesh[left, 0])
@@ -155,9 +157,9 @@ def crop_map(
 
 @kernel
 def cut(layer: NDArray[np.float32], place: NDArray[np.float64], out: NDArray[np.float32]) -> None:
-    """A crop (16, 16, channels) of a layer (h, w, channels) by an affine map (2, 3) between their pixels' middles.
+    """Fill `out`, a crop (16, 16, channels), from a layer (h, w, channels) by an affine map (2, 3) between pixels.
 
-    What lies outside the layer is 0. Twin: tests/network_twins.py.
+    Pixels outside the layer are 0. Twin: tests/network_twins.py.
     """
     height, width, channels = layer.shape
     for j in range(out.shape[0]):
@@ -177,7 +179,7 @@ def cut(layer: NDArray[np.float32], place: NDArray[np.float64], out: NDArray[np.
 
 
 def _feature(options: dict[str, object]) -> _Feature:
-    """What a `Landmarks2TransformMatrix` operator says."""
+    """The feature that a `Landmarks2TransformMatrix` operator describes. Raises ValueError for unknown crops."""
     values = {name: np.asarray(value) for name, value in options.items()}
     sides = {int(values["output_width"]), int(values["output_height"])}
     if sides != {_CROP} or values["target_rotation_radians"] != 0 or values["scale_x"] != values["scale_y"]:

@@ -1,4 +1,4 @@
-"""The landmark model on our own regions of interest, and what a mesh says about a face."""
+"""Runs the landmark model on streamdeid's own regions of interest, and makes a face from a mesh."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from streamdeid.detection.networks import Networks
 from streamdeid.detection.region import LandmarkRegion
 
 _SIZE = 256
-"""Side, pixels, that a region of a photograph is reduced to before the landmark model (its input is 192)."""
+"""Side, pixels, that a region of a photograph is reduced to before the landmark model (whose input is 192)."""
 _LARGEST = 320
-"""Largest side of a region in a stream: larger ones are halved, a fifth of the cost of any other reduction. Halved they
-have 0.83 to 1.67 pixels for one of the input, as 1.33 in a photograph: meshes lie within 0.25 % of the face's width of
-those with 256, and pictures 47 to 50 dB alike (glasses, night_turning, expressions_gaze, presenter_hevc_portrait)."""
+"""Largest side, pixels, of a region in a stream. Larger regions are halved, at a fifth of the cost of any other
+reduction. Halved regions have 0.83 to 1.67 pixels for one pixel of the input (a photograph: 1.33). Meshes lie within
+0.25 % of the face's width of those with 256, and pictures are 47 to 50 dB alike (glasses, night_turning,
+expressions_gaze, presenter_hevc_portrait)."""
 _MARGIN = 1.5
 """Side of a landmark region over the longer side of the face in it (mediapipe's own figure)."""
 _PRESENCE = 0.5
@@ -33,15 +34,15 @@ class Landmarks:
     """Finds the mesh of a face, float64 (478, 3) in pixels, and its presence score. Holds a running network."""
 
     def __init__(self, networks: Networks, *, quick: bool = False) -> None:
-        """quick: reduce large faces in a faster way, by halving, for streams."""
+        """quick: reduce large faces by halving, which is faster; for streams."""
         self._find = networks.mesh(_PRESENCE)
         self._quick = quick
-        ibug68_from_mesh(np.zeros((POINTS, 3)))  # its kernel is ready before a first frame, which has a deadline
+        ibug68_from_mesh(np.zeros((POINTS, 3)))  # makes its kernel ready before the first frame, which has a deadline
 
     def __call__(self, planes: Planes, region: LandmarkRegion) -> tuple[Points, float, LandmarkRegion] | None:
         """The mesh in a region, its presence, and the region to look into next; None when there is no face.
 
-        Where the region does not fit the mesh well the model looks once more, into one that does.
+        Where the region does not fit the mesh well, the model looks once more, in a region that does.
         """
         mesh, presence = self._mesh(planes, region)
         if mesh is None or presence < _PRESENCE:
@@ -61,7 +62,7 @@ class Landmarks:
         """Mesh (478, 3) in pixels of the frame, and presence. Only the region's rectangle is converted to RGB."""
         halvings = max(0, math.ceil(math.log2(max(region.side, 1.0) / _LARGEST))) if self._quick else 0
         scale = 0.5**halvings if self._quick else min(1.0, _SIZE / region.side)
-        unit = 2 << max(0, halvings - 1)  # pixels that are halved without a rest, or have one pixel of chroma
+        unit = 2 << max(0, halvings - 1)  # so many pixels can be halved without remainder, or have one chroma pixel
         reach = region.side * (abs(math.cos(region.angle)) + abs(math.sin(region.angle))) / 2
         x0, y0 = (max(0, int(c - reach)) // unit * unit for c in region.centre)
         x1, y1 = (
@@ -72,9 +73,9 @@ class Landmarks:
             return None, 0.0
         rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, scale, quick=self._quick)
         sx, sy = rgb.shape[1] / (x1 - x0), rgb.shape[0] / (y1 - y0)
-        # The first pixel of what was reduced has its middle between those of several. That was never looked to, in the
-        # photographs that the models in models/ were trained on neither, and half a pixel is enough to give a person
-        # another surrogate under the same key: what is halved is put as much aside as 256 pixels were.
+        # The middle of the first reduced pixel lies between the middles of several pixels. This offset was ignored
+        # for the photographs that the models in models/ were trained on, and half a pixel is enough to give a person
+        # another surrogate under the same key. So halved regions are shifted as much as regions of 256 pixels were.
         rest = (0.5 / scale - 0.5 / min(1.0, _SIZE / region.side)) * self._quick
         x, y = x0 + rest, y0 + rest
         inside = LandmarkRegion(
@@ -85,7 +86,7 @@ class Landmarks:
 
 
 def region_of_box(box: Box, keypoints: Points | None = None) -> LandmarkRegion:
-    """Where to look for the face in a detector's box; keypoints float64 (n, 2), eyes first, tell its roll."""
+    """The region in which to look for the face in a detector's box. keypoints: float64 (n, 2), eyes first; for roll."""
     x0, y0, x1, y1 = box
     angle = 0.0
     if keypoints is not None:
@@ -95,13 +96,13 @@ def region_of_box(box: Box, keypoints: Points | None = None) -> LandmarkRegion:
 
 
 def outline_of(mesh: Points) -> Points:
-    """Corners float64 (2, 2) of the box of the landmarks and forehead points of a mesh (478, 3)."""
+    """Corners, float64 (2, 2), of the box of landmarks and forehead points of a mesh (478, 3)."""
     points = np.concatenate([ibug68_from_mesh(mesh), forehead_from_mesh(mesh)])[:, :2]
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
 def face_of(box: Box, score: float, evidence: float, mesh: Points | None, presence: float) -> Face:
-    """A face from a detector's box and a mesh (478, 3); its box holds all points."""
+    """A face made from a detector's box and a mesh (478, 3); the face's box holds all points."""
     if mesh is None:
         return Face(box, score, evidence=evidence)
     points = np.concatenate([ibug68_from_mesh(mesh), forehead_from_mesh(mesh)])
@@ -109,7 +110,7 @@ def face_of(box: Box, score: float, evidence: float, mesh: Points | None, presen
     low, high = np.minimum(box[:2], outline.min(axis=0)), np.maximum(box[2:], outline.max(axis=0))
     whole = float(low[0]), float(low[1]), float(high[0]), float(high[1])
     iris = iris_from_mesh(mesh)[:, :, :2]
-    skin = mesh[:MESH].copy()  # without the irises, and letting go of the landmarker's own array
+    skin = mesh[:MESH].copy()  # without the irises; a copy, so that the landmarker's array can be freed
     return Face(whole, score, landmarks, forehead, iris, presence, points[:, 2], evidence, skin)
 
 

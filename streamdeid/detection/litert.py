@@ -1,11 +1,11 @@
-"""mediapipe's own networks without mediapipe: run by LiteRT, from the model files that come with streamdeid; and others
-(`onnx_network`).
+"""Runs mediapipe's networks without mediapipe, in LiteRT, from the model files that come with streamdeid.
 
-A graph costs half as much again as the network in it, or more: protobufs, copies, a scheduler (detector 2.8 ms a call
-against 2.0, landmarks 2.2 against 1.3). So the networks are run directly, and what the graphs do around them is ours
-(`detection_network`, `landmark_network`). The model files are those that the graphs load, out of mediapipe's wheel
-(models/NETWORKS.md). Nothing is written anywhere, so there is no cache to be damaged. LiteRT has no wheel for some
-machines, such as Macs by Intel: there `networks` takes the graphs, if mediapipe is installed.
+It also runs others (`onnx_network`). A graph costs at least half as much again as the network in it: protobufs, copies,
+a scheduler (detector 2.8 ms a call against 2.0, landmarks 2.2 against 1.3). So the networks are run directly, and this
+project's code does what the graphs do around them (`detection_network`, `landmark_network`). The model files are the
+ones that the graphs load, from mediapipe's wheel (models/NETWORKS.md). Nothing is written to disk, so no cache can be
+damaged. LiteRT has no wheel for some machines, such as Intel Macs: there `networks` takes the graphs, if mediapipe is
+installed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from streamdeid.detection.quiet_libraries import quiet
 
 
 class Unusable(Exception):
-    """LiteRT is not here, or does not know a model; the message says which."""
+    """LiteRT is not installed, or does not know a model; the message says which."""
 
 
 class Network:
@@ -44,7 +44,7 @@ class Network:
         self._outputs = [detail["index"] for detail in self._interpreter.get_output_details()]
 
     def __call__(self, *inputs: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-        """The outputs for some inputs, both in the model's order and without its leading axis of 1."""
+        """The outputs for the given inputs, both in the model's order and without the leading axis of length 1."""
         for index, value in zip(self._inputs, inputs, strict=True):
             self._interpreter.set_tensor(index, value[None])
         self._interpreter.invoke()

@@ -1,10 +1,10 @@
-"""Heads on their side and upside down: how it is told that one is, and where others are looked for because of it.
+"""Tells whether a head lies on its side or upside down, and in which turned pictures to look for more such heads.
 
-A detector, a second and a third network see faces only when these stand about upright in their picture, so a head that
-lies is seen in turned pictures (`quarter_turns`). There are three of those to one that is upright, and in each of them
-the networks see faces where there are none: so all three have to agree, and turned pictures are looked at seldom,
-until somebody was seen in one. Then there may be others: patients in beds, or all people of a camera that hangs upside
-down.
+The detector and the second and third networks see faces only where the faces stand about upright in the picture. So a
+head that lies is seen in turned pictures (`quarter_turns`). There are three turned pictures for one upright picture,
+and in each of them the networks see faces where there are none. So all three networks have to agree, and turned
+pictures are searched seldom, until a person is seen in one. Then there may be others: patients in beds, or all people
+before a camera that hangs upside down.
 """
 
 from __future__ import annotations
@@ -27,64 +27,64 @@ from streamdeid.detection.quarter_turns import TURNS, UPSIDE_DOWN
 from streamdeid.detection.second_look import SecondLook
 
 _CLEAR = 0.45
-"""Score from which something in a turned picture is looked at closely: what is fainter is hardly ever a head there, and
-one that the detector sees upright, too, is tried in all turns anyway."""
+"""Score from which a candidate in a turned picture is looked at closely. A fainter candidate is hardly ever a head
+there, and a head that the detector also sees upright is tried in all turns anyway."""
 _LYING = 1.6
-"""The third network's opinion from which a head lies on its side: of labelled heads in turned pictures nearly all have
-1.7 and more, of a jacket's print, hands and a bicycle's lamp most 1.2 to 1.5."""
+"""The third network's opinion from which a head lies on its side. Nearly all labelled heads in turned pictures have 1.7
+and more; most looks at a jacket's print, hands and a bicycle's lamp have 1.2 to 1.5."""
 _CLEARER = 0.3
-"""By how much the third network is then surer of a head on its side than of one that stands."""
+"""By how much the third network then has to be surer of a head on its side than of an upright head."""
 _SEEN, _MUCH_CLEARER = 0.75, 1.0
-"""For a head upside down, as long as no more people are seen so than stand: score of the second network, and by how
-much the third one is surer than of one that stands. Of 49 looks at true heads that it believes 46 and 47 have more; a
-drawn rabbit had 0.69 and a jacket's print once 0.8 (cartoon_no_faces and friends2, the only ones of 32 clips in which
-anything was taken for one). Where more hang than stand it is the camera."""
+"""The least score of the second network for a head upside down, and by how much the third network has to be surer of it
+than of an upright head. Both hold unless more people are seen upside down than upright: then the camera hangs so. Of 49
+looks at true heads that the third network believes, 46 and 47 have more. A drawn rabbit had 0.69 and a jacket's print
+once 0.8 (cartoon_no_faces and friends2, the only ones of 32 clips in which anything was taken for such a head)."""
 _BESIDE = 2.0
-"""The third network's opinion of such a head beside somebody who stands, or did so in the last frames: that print had
-up to 1.9, of true ones nearly half of the looks have more."""
+"""The least opinion of the third network for such a head while another person is upright, or was in the last frames.
+That print had up to 1.9; nearly half of the looks at true heads have more."""
 _SIGHTINGS = 3
-"""Frames in which somebody was seen so from which others are looked for: what is taken for a head for a moment costs
-nothing."""
+"""Frames in which a lying head was seen, from which others are looked for in that turn. So an object that is taken for
+a head for a moment costs nothing."""
 _TIMES, _LEAST, _MOST = 10, Fraction(10), Fraction(600)
-"""How long others are looked for as somebody was seen: so many times as long as they were seen, but no shorter and no
-longer than so many seconds."""
+"""How long others are looked for in a turn: so many times as long as heads were seen in it, but at least and at most so
+many seconds."""
 _STEP = Fraction(1)
-"""Seconds from one frame to the next that count as seen at most."""
+"""The most seconds from one frame to the next that count as seen."""
 
 
 @dataclass
 class _Remembered:
-    """Who was seen in a turn."""
+    """When and how long heads were seen in a turn."""
 
     until: Fraction
-    """When that is forgotten, seconds."""
+    """Time at which the turn is forgotten, seconds."""
     sightings: int = 0
-    """Frames in which somebody was."""
+    """Frames in which a head was seen."""
     seconds: Fraction = Fraction(0)
-    """For how long."""
+    """How long heads were seen."""
 
 
 class LyingHeads:
-    """Tells whether heads lie, and remembers how those lay that were seen."""
+    """Tells whether heads lie, and remembers in which turns lying heads were seen."""
 
     def __init__(self, look: SecondLook, close_look: CloseLook | None) -> None:
-        """close_look: None where there is no third network; then nobody lies."""
+        """close_look: None where there is no third network; then no head counts as lying."""
         self._look, self._close_look = look, close_look
         self._remembered: dict[int, _Remembered] = {}
         """By turn."""
         self._last: Fraction | None = None
 
     def forget(self) -> None:
-        """The next frame has nothing to do with the last."""
+        """Forget all turns: the next frame has nothing to do with the last."""
         self._remembered, self._last = {}, None
 
     def begins(self, planes: Planes, candidate: Candidate, others: Sequence[Box], places: Sequence[Place]) -> bool:
-        """Whether somebody new lies where the detector saw something in a turned picture. others, places: as for
+        """Whether a new person lies where the detector saw a candidate in a turned picture. others, places: as for
         `found`."""
         lately = [place for place in places if place.region is not None or place.missed <= WAITED_FOR]
         shared = overlap(np.array([candidate.box]), np.array([one.raw for one in lately]).reshape(-1, 4))[0]
         if candidate.score < _CLEAR or shared.max(initial=0.0) >= SAME_FACE:
-            return False  # who is known there is tried in all turns by and by
+            return False  # a known place is tried in all turns anyway, in time
         return self.found(planes, candidate.box, candidate.turn, others, places) is not None
 
     def found(
@@ -96,11 +96,11 @@ class LyingHeads:
         places: Iterable[Place],
         own: Place | None = None,
     ) -> Keypoints | None:
-        """What the second network sees in a box, pixels, after so many quarter turns, if the third one sees a face
-        there, too: in one of three turns the two others see one in much that is none.
+        """The face that the second network sees in a turned box; None unless the third network sees a face there, too.
 
-        others: boxes of other faces that are known. places: all that are known of the frame; own: the one that is asked
-        about, if it is known.
+        In one of the three turned pictures the other two networks see a face in many things that are none. box: pixels;
+        turn: quarter turns. others: boxes of other known faces. places: all known places of the frame; own: the place
+        of this box, if it is known.
         """
         found = self._look.near(planes, box, others, turn)
         if found is None or self._close_look is None:
@@ -116,8 +116,8 @@ class LyingHeads:
         return found if upright is None or said >= upright + clearer else None
 
     def _bars(self, turn: int, places: Iterable[Place], own: Place | None) -> tuple[float, float, float]:
-        """What a head in this turn needs: the second network's score, by how much the third one is surer of it than of
-        one that stands, and that one's opinion."""
+        """What a head in this turn needs at least: the second network's score, by how much the third network is surer
+        of it than of an upright head, and the third network's opinion."""
         lately = (place for place in places if place is not own and place.missed <= WAITED_FOR)
         sure = [place for place in lately if place.believed >= SURE]
         stand = sum(not place.turn for place in sure)
@@ -127,8 +127,8 @@ class LyingHeads:
         return _SEEN, _MUCH_CLEARER, _BESIDE if stand else _LYING
 
     def noted(self, places: Iterable[Place], time: Fraction) -> Collection[int]:
-        """The turns in which people are looked for as often as upright, 0 among them, after a frame of a time in
-        seconds, with the places that are known in it."""
+        """The turns in which people are now looked for as often as upright, 0 among them. places: the known places of a
+        frame; time: of this frame, seconds."""
         step = Fraction(0) if self._last is None else min(max(time - self._last, Fraction(0)), _STEP)
         if self._last is not None and time < self._last:  # a clock that went back
             for one in self._remembered.values():
@@ -144,6 +144,6 @@ class LyingHeads:
 
 
 def _lies(place: Place) -> bool:
-    """Whether somebody is seen in a place who lies as all networks saw it."""
+    """Whether a head is seen in a place and lies as all networks saw it."""
     sure = place.believed >= SURE and place.possible and not place.second
     return sure and not place.missed and place.turn == place.lies > 0

@@ -1,4 +1,4 @@
-"""Which of the places that are known a candidate of the detector belongs to, and which two are one."""
+"""Matches the detector's candidates to known places, and finds places that show the same face."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from streamdeid.detection.places import Place
 from streamdeid.detection.region import LandmarkRegion
 
 SURE = 0.5
-"""Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
+"""Evidence from which a place surely is a face, and candidates inside it are its parts (nose and mouth look like a face
+in a fine tile)."""
 _FORGOTTEN = 50
-"""Frames after which a place where nothing is seen any more is forgotten."""
+"""Frames without a sighting after which a place is forgotten."""
 _SAME_PLACE = 0.25
-"""IoU from which a candidate is what was here in the last frames."""
+"""IoU from which a candidate is the face that was in a place in the last frames."""
 
 
 def remembered(places: Iterable[Place]) -> list[Place]:
@@ -31,7 +32,7 @@ def remembered(places: Iterable[Place]) -> list[Place]:
 
 
 def faces_of(places: Iterable[Place], size: tuple[int, int]) -> list[Face]:
-    """The faces that are seen in a picture of a size (width, height), pixels, and told."""
+    """The faces that are seen and reported in a picture of a size (width, height), pixels."""
     told = [_face_at(place) for place in places if place.missed == 0 and place.possible and not place.second]
     return [face for face in told if inside(face.box, size)]
 
@@ -45,21 +46,22 @@ def _face_at(place: Place) -> Face:
 
 
 def inside(box: Box, size: tuple[int, int]) -> bool:
-    """Whether a box touches a picture of a size, pixels; landmarks of somebody who walks out leave it."""
+    """Whether a box touches a picture of a size, pixels; the landmarks of a person who walks out leave the picture."""
     return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]
 
 
 def place_at(places: Sequence[Place], box: Box) -> Place | None:
-    """The place that is known where a box lies, pixels; None where none is."""
+    """The known place where a box (pixels) lies; None where there is none."""
     shared = overlap(np.array([box]), np.array([place.box for place in places]).reshape(-1, 4))[0]
     return places[int(shared.argmax())] if shared.max(initial=0.0) >= SAME_FACE else None
 
 
 def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:
-    """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first; those of a
-    turned picture only where a head lies so, and those whose middle is in one place's mesh to no other with a mesh.
-    Boxes are up to twice as large as faces: where two people stood close, each place got the other's, and one a
-    redaction over both heads in the end."""
+    """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the best overlap first.
+
+    A candidate of a turned picture belongs only to a place where a head lies so. A candidate whose middle is in one
+    place's mesh belongs to no other place with a mesh. Boxes are up to twice as large as faces: where two people stood
+    close, each place got the other's box, and in the end one got a redaction over both heads."""
     if not places or not candidates:
         return {}
     boxes = np.array([one.box for one in candidates])
@@ -78,8 +80,8 @@ def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[in
 
 
 def _in_others(boxes: Points, fits: NDArray[np.bool_], places: Sequence[Place]) -> NDArray[np.bool_]:
-    """Where the middle of a box (n, 4) is in the mesh of another of m places, and not in this one's, as (n, m). fits
-    (n, m): which could belong to which."""
+    """Where the middle of one of n boxes (n, 4) is in another place's mesh but not in this place's, as (n, m) for m
+    places. fits (n, m): which box could belong to which place."""
     meshes = [np.full((2, 2), np.nan) if place.outline is None else place.outline for place in places]
     low, high = (np.array([mesh[end] for mesh in meshes]) for end in (0, 1))
     middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
@@ -88,8 +90,10 @@ def _in_others(boxes: Points, fits: NDArray[np.bool_], places: Sequence[Place]) 
 
 
 def without_twins(places: Sequence[Place]) -> list[Place]:
-    """Two places whose landmarks were followed onto one face are one: that whose box lies on it is kept, or else the
-    better seen. Who came to the landmarks from somewhere else has a box that is none of the face's."""
+    """The places, with one place for each face onto which the landmarks of several places were followed.
+
+    The place whose box lies on the face is kept, or else the place that is seen better. A place whose landmarks came to
+    the face from elsewhere has a box that is not the face's."""
     kept: list[Place] = []
     for place in sorted(places, key=lambda one: (one.region is None, _astray(one), -one.evidence, -one.score)):
         if place.region is None or not any(
@@ -100,10 +104,11 @@ def without_twins(places: Sequence[Place]) -> list[Place]:
 
 
 def one_to_a_head(places: Sequence[Place]) -> None:
-    """Mark what was seen on the head of a face beside that face.
+    """Mark places that are a second sighting of a head whose face is known.
 
-    Of a head in profile the detector sees the back, too. A place whose mesh lies beside its box takes the box of a
-    second one on its head, if the mesh lies on that; points were asked for behind the head otherwise, and none found.
+    The detector also sees the back of a head in profile. A place whose mesh lies beside its box swaps boxes with a
+    second sighting whose box has its middle in the mesh. Otherwise points were asked for behind the head, and none were
+    found.
     """
     seen = [place for place in places if place.missed == 0]
     boxes = np.array([place.box for place in seen]).reshape(-1, 4)
@@ -123,7 +128,7 @@ def one_to_a_head(places: Sequence[Place]) -> None:
 
 
 def _astray(place: Place) -> bool:
-    """Whether the middle of the detector's box lies beside the mesh: either is somebody else's, or of a chest."""
+    """Whether the middle of the detector's box lies beside the mesh: one of them is another person's, or a chest's."""
     return place.outline is not None and not middle_in(place.raw, place.outline)
 
 

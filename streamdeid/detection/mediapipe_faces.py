@@ -1,8 +1,8 @@
-"""Faces of a frame: full-range detector on tiles, second looks in doubt, a survey now and then, landmarks on our own
-regions, one face to a head.
+"""Finds the faces of a frame by the full-range detector on tiles, second looks, surveys and landmarks, one per head.
 
-A face with landmarks is followed by them from frame to frame; the detector only has to find it once. A face without
-(small, turned away) is searched for in each frame, in the tile that saw it. Everything else is searched in turn.
+A face with landmarks is followed by them from frame to frame; the detector has to find it only once. A face without
+landmarks (small, turned away) is searched for in each frame, in the tile that saw it. All other tiles are searched in
+turn. The landmark model runs on regions of this project's own choice.
 """
 
 from __future__ import annotations
@@ -50,27 +50,27 @@ _WHOLE_SIZE = 384
 _FAINT = 0.6
 """Share of the threshold from which a score makes a candidate."""
 _ALONE = 0.65
-"""Evidence by a survey from which nobody else is asked: a face is evident then by itself (`tracking.evident`)."""
+"""Evidence by a survey from which no other network is asked: it alone makes a face evident (`tracking.evident`)."""
 _PLAIN = 24.0
 """Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
 _ASKEW = math.radians(60)
-"""Roll beside that in which a head was found from which a mesh is none of it: in the pictures that are searched a head
-is found up to 45 degrees aside."""
+"""Difference in roll between a mesh and a place, radians, from which the mesh is not of that head: in the
+pictures that are searched a head is found up to 45 degrees aside."""
 _TILTED = 2
-"""Frames after a face was lost in which it is looked for on its side: heads tilt until no network sees them."""
+"""Frames after the loss of a face in which it is looked for in other turns: heads tilt until no network sees them."""
 _PRESENT, _LIKE_A_FACE = 0.9, 0.3
-"""Presence, and second look, that keep landmarks on a face that the detector does not see (turned away)."""
+"""The presence, or second look, from which landmarks stay on a face that the detector does not see (turned away)."""
 
 
 class MediapipeFaces:
     """The default detector: a function of a frame that remembers where faces were.
 
-    threshold: evidence from which something is a face, 0 to 1; fainter things are handed on with their evidence
+    threshold: evidence from which a candidate is a face, 0 to 1; fainter ones are handed on with their evidence
     (`tracking.evident` decides). min_face: width in pixels of the smallest face looked for; None: an 80th of the
     picture's longer side, 16 or more; inf: the whole picture only. interval: frames within which all of the picture is
-    searched. survey: seconds between two looks of the third network at the whole picture, 0 for none, and then heads
-    that lie are not looked for; survey_side: longer side of the picture that it sees, pixels; beside: in a thread of
-    its own, so that what it sees is told some frames later.
+    searched. survey: seconds between two looks of the third network at the whole picture; 0: none, and lying heads are
+    not looked for. survey_side: longer side of the picture that the third network sees, pixels. beside: the survey runs
+    in its own thread, so that its results come some frames later.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class MediapipeFaces:
         self._close_look = None if third is None else CloseLook(third)
         self._detect = networks.detector(_FAINT * threshold)
         self._look = SecondLook(networks, YuNet(network(YUNET)), glances=self._close_look is None)
-        self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
+        self._quick = min_face != math.inf  # not for photographs, found as the training set was
         self._landmarks = Landmarks(networks, quick=self._quick)
         self._turns = (0, *TURNS) if self._quick and third is not None else ()
         self._lying = LyingHeads(self._look, self._close_look)
@@ -117,7 +117,7 @@ class MediapipeFaces:
         self._check(planes, set(belongs.values()), due)
         known = {row: self._places[place] for row, place in belongs.items()}
         new = seen_before(self._close, seen, candidates)
-        # Known faces come first, or what is seen on their hair gets their points.
+        # Known faces come first, or a candidate on their hair gets their points.
         sure = {row for row, place in known.items() if place.evidence >= SURE}
         for row in sorted(known.keys() | new, key=lambda r: (r not in sure, candidates[r].turn, -candidates[r].area)):
             self._sight(planes, known.get(row), candidates[row])
@@ -136,12 +136,12 @@ class MediapipeFaces:
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What two networks see in a box of a frame, pixels, where the face of a track is expected (`looked_again`)."""
-        # A head that lies now most often lay then, but need not have lain here: it may have moved.
+        # A head that lies now most often lay in that frame, too, but perhaps elsewhere: it may have moved.
         found, close, known = None, self._close_look, place_at(self._places, box)
         first = 0 if known is None else known.turn
         for turn in dict.fromkeys((first, 0, *(place.turn for place in self._places))):
             points = self._look.keypoints(frame.planes, box, others, turn)
-            # Where nobody was seen yet, "perhaps" would hide half a picture before somebody large comes.
+            # anyway: else a None ("perhaps a face") would hide half a picture before a large person comes into view.
             opinion = None if close is None else close(frame.planes, box, turn, anyway=True, others=others)
             if (found := looked_again(box, points, opinion)) is not None:
                 break
@@ -156,7 +156,7 @@ class MediapipeFaces:
             self._beside.restart()
 
     def moved(self, motion: CameraMotion) -> None:
-        """The camera moved before the next picture: all places move along."""
+        """Move all places along with the camera, which moved before the next picture."""
         for place in self._places:
             place.carried(motion, self._tiles)
         if (survey := self._beside or self._survey) is not None:
@@ -164,12 +164,12 @@ class MediapipeFaces:
         self._rounds.moved(motion)
 
     def search_all(self) -> None:
-        """Search all of the next picture, but for windows: what is not found there may never be found."""
+        """Search all of the next picture, but not the survey's windows: a face missed there may never be found."""
         self._rounds.restart()
         self._survey_soon()
 
     def search_last(self) -> None:
-        """The same of a picture that nothing like it follows, but turned tiles only as their turn comes."""
+        """Search all of a picture before a cut or an end, but turned tiles only in the usual turns."""
         self._rounds.last()
         self._survey_soon()
 
@@ -191,7 +191,7 @@ class MediapipeFaces:
         if self._turns:
             self._tiles = with_turned(self._tiles)
         self._rounds = Rounds(self._tiles, self._interval)
-        self._close = len(self._tiles)  # the tiles from this one on only follow
+        self._close = len(self._tiles)  # tiles from here on only follow
         if self._survey is not None:
             (self._beside or self._survey).lay_out(size)
             if self._survey.finer and self._min_face is None:
@@ -200,7 +200,7 @@ class MediapipeFaces:
         self._places = []
 
     def _follow(self, planes: Planes, place: Place) -> None:
-        """Find a face's landmarks where they were in the last frame."""
+        """Find the landmarks of a face where they were in the last frame; without any, the place has no region."""
         assert place.region is not None
         found = self._landmarks(planes, place.region)
         if found is None:
@@ -213,7 +213,7 @@ class MediapipeFaces:
         place.moved(place.outline)
 
     def _check(self, planes: Planes, seen: set[int], due: Sequence[int]) -> None:
-        """Give up landmarks where the detector looked and saw no face for long, unless they or a look are sure."""
+        """Drop landmarks where the detector has long seen no face, unless their presence or a second look is sure."""
         for row, place in enumerate(self._places):
             side = max(place.box[2] - place.box[0], place.box[3] - place.box[1])
             expected = place.tile in due or (0 in due and self._tiles[0].scale * side > _PLAIN)
@@ -229,13 +229,13 @@ class MediapipeFaces:
         return likeness(seen) >= _LIKE_A_FACE
 
     def _others(self, place: Place) -> list[Box]:
-        """Boxes of the faces that are seen beside a place, and known as such."""
+        """Boxes of the faces that are surely seen in all places but this one."""
         return [as_detected(one.face) for one in self._sure() if one is not place and one.face is not None]
 
     def _find_again(self, planes: Planes) -> None:
-        """Follow the places that the detector lost, by the second network."""
-        # Also where another face is seen now: to leave those out spared a sixth of the searches, and in crowd_1080p two
-        # faces of 40 pixels and up who were found beside it.
+        """Follow, by the second network, the places that the detector lost."""
+        # Also where another face is seen now. To leave those places out saved a sixth of the searches, but lost two
+        # faces of 40 pixels and up in crowd_1080p, which were found beside that other face.
         for place in [place for place in self._places if place.lost]:
             others = np.array([one.box for one in self._places if one.missed == 0]).reshape(-1, 4)
             found = self._look.near(planes, place.raw, self._others(place), place.turn)
@@ -245,7 +245,7 @@ class MediapipeFaces:
                 self._try_turns(planes, place)
 
     def _look_over(self, frame: Frame) -> None:
-        """Let the third network look at the whole picture, if that is due."""
+        """Let the third network look at the whole picture, if a survey is due, and note what it found."""
         if self._survey is None:
             return
         calm = bool(self._places) and not any(place.doubtful for place in self._places)
@@ -269,7 +269,7 @@ class MediapipeFaces:
                 box = as_detected(found.box)
             place = place_at(self._places, box)
             if place is not None:
-                if late and not place.turn and all(one.place is not place for one in hold):  # it came meanwhile
+                if late and not place.turn and all(one.place is not place for one in hold):  # a new place
                     place.opined(opinion)
                     place.evidence = max(place.evidence, evidence)
             else:
@@ -287,7 +287,7 @@ class MediapipeFaces:
                 self._mesh(frame.planes, place, region_of_box(box, found.points))
 
     def _look_aside(self, planes: Planes, seen: SeenAside, camera: CameraMotion | None) -> None:
-        """Note who lies, of those that a survey found in a turned picture. camera: how it moved since."""
+        """Note lying heads among the faces of a survey of a turned picture. camera: how it moved since that picture."""
         for found in seen.faces:
             box = as_detected(found.box if camera is None else camera.box(found.box))
             place = place_at(self._places, box)
@@ -304,23 +304,23 @@ class MediapipeFaces:
                 self._turn(planes, place, lies, seen.turn)
 
     def _sure(self) -> list[Place]:
-        """The places in which a face surely is seen."""
+        """The places in which a face is surely seen."""
         return [one for one in self._places if one.missed == 0 and one.evidence >= SURE]
 
     def _seen_faces(self) -> list[Box]:
-        """Boxes of the faces that are seen."""
+        """Boxes of the faces that are seen, as the detector would box them."""
         return [as_detected(one.face) for one in self._places if one.missed == 0 and one.face is not None]
 
     def _ask_for_points(self, planes: Planes) -> None:
-        """Have the second network show where faces are that no trusted mesh shows."""
+        """Ask the second network for keypoints of the faces that no trusted mesh shows."""
         for place in self._places:
             if place.missed == 0 and place.keys_due():
                 found = self._look.keypoints(planes, place.raw, self._others(place), place.turn)
                 place.keyed(self._stood_up(planes, place, found))
 
     def _stood_up(self, planes: Planes, place: Place, found: Keypoints | None) -> Keypoints | None:
-        """The points of a place, as it was taken to lie or upright, and with these its turn, where the detector sees
-        upright what should lie: the mesh of a profile leans until it is taken for that of a head on its side."""
+        """The likelier keypoints of a place, in its turn or upright; if upright, the place's turn becomes 0. Both are
+        compared where an upright tile sees a head that should lie: a profile's mesh can lean like a lying head's."""
         if place.turn and not self._tiles[place.tile].turn:
             upright = self._look.keypoints(planes, place.raw, self._others(place))
             if likeness(upright) > likeness(found):
@@ -328,7 +328,7 @@ class MediapipeFaces:
         return found
 
     def _look_closely(self, planes: Planes) -> None:
-        """Ask the third network about the places that it has said little of, or that are in doubt."""
+        """Ask the third network about places of which it has said little or that are in doubt; try turns if due."""
         if self._close_look is not None:
             for place in self._places:
                 if place.close_look_due():
@@ -337,7 +337,7 @@ class MediapipeFaces:
                     self._try_turns(planes, place)
 
     def _search(self, planes: Planes, number: int) -> list[Candidate]:
-        """What the detector sees in a tile."""
+        """The candidates that the detector sees in a tile, by the tile's number."""
         tile = self._tiles[number]
         size = tile.x1 - tile.x0, tile.y1 - tile.y0
         scale = min(1.0, (_WHOLE_SIZE if number == 0 else INPUT) / max(size))
@@ -348,7 +348,7 @@ class MediapipeFaces:
         return in_tile(tile, number, boxes / scale, keypoints / scale, scores, planes.size)
 
     def _sight(self, planes: Planes, place: Place | None, candidate: Candidate) -> None:
-        """The detector saw something, where a place is known or not: how sure is it, and are there landmarks?"""
+        """Note a candidate in its place, or in a new one (None): ask for a second look and landmarks where due."""
         if place is None:
             if part_of(candidate.box, [one.box for one in self._sure()]):
                 return
@@ -358,7 +358,7 @@ class MediapipeFaces:
             place = Place(candidate.box, candidate.score, candidate.tile, turn, turn, least=self._threshold)
             self._places.append(place)
         place.sighted(candidate)
-        if place.second:  # whose head it lies on is asked anew in each frame, and nothing else
+        if place.second:  # each frame finds anew on whose head it lies; no more is asked
             return
         if place.look_due():
             seen = self._look.look(planes, candidate.box, candidate.score, self._others(place), place.turn)
@@ -376,7 +376,7 @@ class MediapipeFaces:
             place.anchored(place.outline)
 
     def _try_turns(self, planes: Planes, place: Place) -> None:
-        """See whether the head in a place of which somebody is in doubt stands otherwise."""
+        """See whether the head in a doubtful or lost place is seen after another number of quarter turns."""
         for turn in self._look.turns(planes, place.raw, [turn for turn in self._turns if turn != place.turn]):
             found = self._lying.found(planes, place.raw, turn, self._others(place), self._places, place)
             if found is not None:
@@ -384,12 +384,12 @@ class MediapipeFaces:
                 return
 
     def _turn(self, planes: Planes, place: Place, found: Keypoints, turn: int) -> None:
-        """The head of a place is seen, with these points, after so many quarter turns."""
+        """Note that the head of a place is seen, with these keypoints, after so many quarter turns."""
         place.turned(found, turn, tile_for(self._tiles, as_detected(found.box), turn))
         self._mesh(planes, place, region_of_box(as_detected(found.box), found.points))
 
     def _mesh(self, planes: Planes, place: Place, region: LandmarkRegion) -> None:
-        """Ask for landmarks in a region. Those of a head that lies otherwise than the place's are of nobody's."""
+        """Ask for landmarks in a region. Landmarks whose roll does not fit the place's turn are dropped."""
         found = self._landmarks(planes, region)
         if found is not None and aside(found[2].angle, place.turn) < _ASKEW:
             place.meshed(*found)

@@ -1,6 +1,6 @@
-"""mediapipe's own detection and landmark graphs, run on our regions of interest.
+"""Runs mediapipe's own detection and landmark graphs on streamdeid's regions of interest.
 
-`mp.solutions` ignores its detection threshold in 0.10.18, picks its own regions and hides the presence score, so the
+`mp.solutions` ignores its detection threshold in 0.10.18, picks its own regions and hides the presence score. So the
 graphs are built here from the same calculators (docs/architecture.md 8.2). They take the models inside mediapipe's
 wheel; nothing is downloaded. This file and its neighbours are the only ones that import mediapipe.
 """
@@ -22,7 +22,7 @@ from streamdeid.detection.region import LandmarkRegion
 _MATPLOTLIB = ("matplotlib", "matplotlib.pyplot")
 
 _EXECUTOR = 'executor { type: "ApplicationThreadExecutor" }'
-"""A graph runs in the thread that calls it: a seventh cheaper than handing each picture to a thread of its own."""
+"""Makes a graph run in the calling thread: a seventh cheaper than to hand each picture to the graph's own thread."""
 
 _DETECTION = """
 input_stream: "image"
@@ -53,7 +53,7 @@ node {
 """
 
 _BLANK = np.full((48, 64, 3), 128, np.uint8)
-"""First picture of every graph: the models are loaded, and say so on stderr, when they see it."""
+"""First picture of every graph: with it the models are loaded, and log that to stderr."""
 
 
 def _solution_base() -> Any:
@@ -71,7 +71,7 @@ def _solution_base() -> Any:
 
 
 class DetectionGraph:
-    """The full-range face detector (sparse BlazeFace) on one picture. Holds a running mediapipe graph."""
+    """Runs the full-range face detector (sparse BlazeFace) on one picture. Holds a running mediapipe graph."""
 
     def __init__(self, threshold: float) -> None:
         with quiet():
@@ -113,7 +113,7 @@ class DetectionGraph:
 
 
 class LandmarkGraph:
-    """The attention face mesh (478 points) on one region of one picture. Holds a running mediapipe graph."""
+    """Runs the attention face mesh (478 points) on one region of one picture. Holds a running mediapipe graph."""
 
     def __init__(self, threshold: float = 0.0) -> None:
         with quiet():
@@ -132,7 +132,7 @@ class LandmarkGraph:
             self(_BLANK, LandmarkRegion((32.0, 24.0), 48.0, 0.0))
 
     def __call__(self, rgb: NDArray[np.uint8], region: LandmarkRegion) -> tuple[NDArray[np.float64] | None, float]:
-        """Mesh of the face in the region of an RGB picture, uint8 (h, w, 3).
+        """The mesh of the face in a region of an RGB picture, uint8 (h, w, 3).
 
         Returns points (478, 3) in pixels (x right, y down, z away from the camera), or None, and the presence score.
         """

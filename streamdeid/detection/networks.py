@@ -1,9 +1,9 @@
-"""Which way mediapipe's networks run here: by LiteRT where its wheel exists, otherwise in mediapipe's own graphs.
-(The two others: `onnx_network`.)
+"""Runs mediapipe's networks by LiteRT where its wheel exists, otherwise in mediapipe's own graphs.
 
-Both give the same numbers (detector to a millionth, meshes to a ten-thousandth of the face's width), LiteRT at about
-two thirds of the cost and without importing mediapipe. mediapipe is no dependency, since it keeps Python at 3.12 and
-NumPy at 1.26: who has a machine without a wheel of LiteRT (a Mac by Intel) may install release 0.10.18.
+`onnx_network` does so for the two other networks. Both ways give the same numbers (detector to a millionth, meshes to a
+ten-thousandth of the face's width). LiteRT does it at about two thirds of the cost and without importing mediapipe.
+mediapipe is no dependency, since it keeps Python at 3.12 and NumPy at 1.26. Users of a machine without a LiteRT wheel
+(an Intel Mac) may install release 0.10.18.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from streamdeid.detection.region import LandmarkRegion
 from streamdeid.errors import SettingsError
 
 CHOICE = "STREAMDEID_NETWORKS"
-"""Environment variable: "litert" or "graphs" forces one of them; with "graphs" nothing is run by LiteRT."""
+"""Environment variable: "litert" or "graphs" forces that way; with "graphs" nothing runs in LiteRT."""
 _RELEASE = "0.10.18"
-"""The release of mediapipe whose graphs are known here."""
+"""The release of mediapipe whose graphs this file's neighbours know."""
 _log = logging.getLogger(__name__)
 
 _Made = TypeVar("_Made")
@@ -36,7 +36,7 @@ Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 class Detects(Protocol):
-    """The full-range detector at some threshold."""
+    """The full-range detector at a fixed threshold."""
 
     def __call__(self, rgb: NDArray[np.uint8], /) -> Found:
         """Boxes (n, 4), keypoints (n, 6, 2) and scores (n,) in an RGB picture, uint8 (h, w, 3), in its pixels."""
@@ -60,10 +60,10 @@ class FindsMesh(Protocol):
 
 
 class Networks:
-    """The networks of one detector: several users of one network share it. Not for several threads at once."""
+    """Makes the networks of one detector; several users share one network. Not for several threads at once."""
 
     def __init__(self) -> None:
-        """Raises SettingsError where the choice in the environment is none."""
+        """Raises SettingsError where the environment variable `CHOICE` has an unknown value."""
         self._choice = os.environ.get(CHOICE, "")
         if self._choice not in ("", "graphs", "litert"):
             raise SettingsError(f"{CHOICE} is {self._choice!r}, not 'litert' or 'graphs'")
@@ -72,7 +72,7 @@ class Networks:
         """Why LiteRT does not run."""
 
     def detector(self, threshold: float) -> Detects:
-        """The detector, telling what has a score of `threshold`, 0 to 1, or more.
+        """The detector, which reports everything with a score of `threshold`, 0 to 1, or more.
 
         Raises SettingsError where LiteRT is forced and cannot run, or neither way can; ModelError for a changed model.
         """
@@ -82,11 +82,11 @@ class Networks:
         return self._by_graphs(lambda: DetectionGraph(threshold))
 
     def mesh(self, least: float) -> FindsMesh:
-        """The landmark model; below the presence `least` it need not say where. Raises as `detector` does."""
+        """The landmark model; below the presence `least` it need not give a mesh. Raises as `detector` does."""
         return self._by_litert(lambda: LandmarkNetwork(least)) or self._by_graphs(LandmarkGraph)
 
     def _by_litert(self, make: Callable[[], _Made]) -> _Made | None:
-        """What runs on LiteRT, or None where that is not wanted or does not work."""
+        """The network that `make` makes for LiteRT; None where LiteRT is not wanted or does not work."""
         if self._choice == "graphs":
             return None
         try:
@@ -98,7 +98,7 @@ class Networks:
             return None
 
     def _by_graphs(self, make: Callable[[], _Made]) -> _Made:
-        """What runs in mediapipe's graphs. Raises SettingsError where mediapipe is not installed."""
+        """The graph that `make` makes in mediapipe. Raises SettingsError where mediapipe is not installed."""
         try:
             made = make()
         except ImportError as error:
@@ -117,12 +117,12 @@ def by_litert_at_all() -> bool:
 
 @functools.cache
 def say_once(line: str) -> None:
-    """Tell the user once in a process, however many networks there are."""
+    """Log a warning once in a process, however many networks there are."""
     _log.warning("%s", line)
 
 
 class _Thresholded:
-    """A detector that is shared, at a threshold of one of its users."""
+    """A shared detector at the threshold of one of its users."""
 
     def __init__(self, network: DetectionNetwork, threshold: float) -> None:
         self._network, self._threshold = network, threshold
@@ -131,4 +131,4 @@ class _Thresholded:
         return self._network(rgb, self._threshold)
 
     def close(self) -> None:
-        """Nothing: the network goes with its last user."""
+        """Do nothing: the network is freed with its last user."""

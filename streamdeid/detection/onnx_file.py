@@ -1,8 +1,9 @@
-"""What an ONNX file says of a network: its layers and their numbers.
+"""Reads a network from an ONNX file: its layers and their constants.
 
-A file is one message of Protocol Buffers: numbered fields, each a number, 8 bytes, 4 bytes, or so many bytes, which may
-be a message again (protobuf.dev, "Encoding"). Of the messages of ONNX (github.com/onnx/onnx, onnx.proto) what the two
-networks that come with streamdeid use is read. Whoever reads one knows its hash: nothing here is checked.
+A file is one message of Protocol Buffers: numbered fields, each a number, 8 bytes, 4 bytes, or a given number of bytes,
+which may be a message again (protobuf.dev, "Encoding"). Of the messages of ONNX (github.com/onnx/onnx, onnx.proto) only
+those parts are read that the two networks that come with streamdeid use. Nothing is checked here: the caller checks the
+file's hash.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _INPUTS, _OUTPUTS, _KIND, _OPTIONS = 1, 2, 4, 5
 _OPTION_NAME, _OPTION_FLOAT, _OPTION_WHOLE, _OPTION_LIST = 1, 2, 3, 8
 _SIDES, _TYPE, _FLOATS, _NAME, _RAW = 1, 2, 4, 8, 9
 _FLOAT = 1
-"""ONNX's number of float32."""
+"""ONNX's number for the type float32."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class OnnxFile:
 
 
 def read(content: bytes) -> OnnxFile:
-    """The network in the bytes of a file; its constants are those bytes."""
+    """The network in the bytes of a file; its constants are views of those bytes, not copies."""
     fields = list(_fields(next(value for number, value in _fields(memoryview(content)) if number == _GRAPH)))
     constants = dict(_constant(value) for number, value in fields if number == _CONSTANTS)
     layers = tuple(_layer(value) for number, value in fields if number == _NODES)
@@ -82,7 +83,7 @@ def _constant(content: memoryview) -> tuple[str, NDArray[np.float32] | None]:
 
 
 def _wholes(value: Any) -> list[int]:
-    """The whole numbers of a repeated field: one, or several packed into bytes."""
+    """The whole numbers in a value of a repeated field: one number, or several packed into bytes."""
     if isinstance(value, int):
         return [value]
     found, at = [], 0
@@ -93,7 +94,7 @@ def _wholes(value: Any) -> list[int]:
 
 
 def _fields(content: memoryview) -> Iterator[tuple[int, Any]]:
-    """Numbers and values of a message's fields: whole numbers, or bytes."""
+    """The number and the value of each field of a message; a value is a whole number or bytes."""
     at = 0
     while at < len(content):
         tag, at = _varint(content, at)
@@ -108,7 +109,7 @@ def _fields(content: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(content: memoryview, at: int) -> tuple[int, int]:
-    """The whole number at a place, seven bits to a byte, and where it ends."""
+    """The whole number at a position, seven bits to a byte, and the position after its end."""
     value, shift = 0, 0
     while True:
         byte = content[at]

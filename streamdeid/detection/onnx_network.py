@@ -1,10 +1,10 @@
-"""Networks in ONNX files: run by LiteRT where its wheel exists, otherwise by OpenCV.
+"""Runs networks in ONNX files by LiteRT where its wheel exists, otherwise by OpenCV.
 
-LiteRT reads no ONNX, so the layers are written again as a TFLite model, in memory (`tflite_file`): scores are the same
-to a hundred-thousandth, at a third of OpenCV's CPU time (`benchmarks onnx_networks`). What is done to the layers: a
-picture lies with its channels innermost; a "ReLU" behind a convolution is part of it; a transposed convolution by 2 x 2
-that strides by 2 is an ordinary one, of four times the channels, unfolded; a batch normalisation behind that is
-multiplied into its weights.
+LiteRT reads no ONNX, so the layers are written again as a TFLite model, in memory (`tflite_file`). Scores are the same
+to a hundred-thousandth, at a third of OpenCV's CPU time (`benchmarks onnx_networks`). The layers are changed so: a
+picture has its channels innermost. A "ReLU" behind a convolution becomes part of the convolution. A transposed
+convolution by 2 x 2 that strides by 2 becomes an ordinary one with four times the channels, whose output is unfolded.
+A batch normalisation behind a transposed convolution is multiplied into the weights.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from streamdeid.errors import SettingsError
 
 
 class OnnxNetwork(Protocol):
-    """A network of one picture of one size. Holds its memory; one call at a time."""
+    """A network that takes one picture, always of the same size. It keeps its memory; one call at a time."""
 
     def __call__(self, picture: NDArray[np.uint8], /) -> list[NDArray[np.float32]]:
         """The outputs (channels, rows, columns) for a picture, uint8 (height, width, channels)."""
@@ -33,8 +33,10 @@ class OnnxNetwork(Protocol):
 
 
 def onnx_network(content: bytes, size: tuple[int, int], outputs: Sequence[str]) -> OnnxNetwork:
-    """The network in an ONNX file for pictures of a size (width, height), telling these outputs. OpenCV's where LiteRT
-    is missing, or not wanted (`networks`). Raises SettingsError where LiteRT is forced and cannot run."""
+    """The network in an ONNX file for pictures of a size (width, height), which returns the named outputs.
+
+    OpenCV runs it where LiteRT is missing or not wanted (`networks`). Raises SettingsError where LiteRT is forced and
+    cannot run."""
     choice = os.environ.get(CHOICE)
     if choice == "graphs":
         return ByOpenCV(content, outputs)
@@ -48,7 +50,7 @@ def onnx_network(content: bytes, size: tuple[int, int], outputs: Sequence[str]) 
 
 
 class ByLiteRT:
-    """By LiteRT."""
+    """A network that LiteRT runs."""
 
     def __init__(self, content: bytes, size: tuple[int, int], outputs: Sequence[str]) -> None:
         """Raises Unusable where LiteRT is missing."""
@@ -59,7 +61,8 @@ class ByLiteRT:
 
 
 class ByOpenCV:
-    """By OpenCV. A network is made for one size: after another one the answers are wrong, without a word."""
+    """A network that OpenCV runs. Use it for one size only: after a picture of another size its answers are wrong, and
+    no error is raised."""
 
     def __init__(self, content: bytes, outputs: Sequence[str]) -> None:
         self._network = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8))
@@ -73,14 +76,14 @@ class ByOpenCV:
 def as_tflite(file: OnnxFile, size: tuple[int, int], outputs: Sequence[str]) -> bytes:
     """A network's layers as a TFLite model for pictures of a size (width, height), multiples of the network's strides.
 
-    Made for the two files that come with streamdeid: of other files some layers raise ValueError, and what those two
-    have not (dilations, a bias of an enlargement, an output that is used again) is not looked for.
+    Made for the two files that come with streamdeid. Some layers of other files raise ValueError. Features that those
+    two files do not have (dilations, a bias of an enlargement, an output that is used again) are not checked for.
     """
     return _Rewritten(file, size).content(outputs)
 
 
 class _Rewritten:
-    """The layers of a file, one after another, in a TFLite model."""
+    """Writes the layers of a file, one after another, into a TFLite model."""
 
     def __init__(self, file: OnnxFile, size: tuple[int, int]) -> None:
         self._constants = file.constants
@@ -145,7 +148,7 @@ class _Rewritten:
         self._numbers[layer.output] = self._numbers[last.output] = self._numbers[end.output] = number
 
     def _followed(self, layer: Layer, kind: str) -> tuple[Layer, bool]:
-        """The layer of a kind that alone uses the output of another one, if there is one; otherwise that other one."""
+        """The layer of a kind that alone uses a layer's output, and True; without one, the layer itself and False."""
         users = self._users.get(layer.output, [])
         there = len(users) == 1 and users[0].kind == kind
         return (users[0] if there else layer), there

@@ -1,20 +1,21 @@
 """Who is who: which tracks, before and after a gap, show one and the same person.
 
-The chain, in the order in which a face goes through it:
+The modules, in the order in which a face goes through them:
 
-* `looks`: whether a track still shows the face that it showed, so that its tracklet goes on (`face_look`).
-* `identity_check`: gathers what a tracklet is recognised by until it is known well enough, and commits it.
-* `person_templates`, `tracklet_vectors`: that template, of the appearance model and the upper face (`upper_face`), or
-  of a deep recogniser where its weights are installed (`person_recogniser`, `face_resnet`). `gathered` is the template
-  of a recording in segments.
-* `claims`: the one rule of who is meant, pure. It is asked by `reentry` (persons of a stream, and who comes back; those
-  who are not in the picture are `absent_people`), `registered` and `whole_recording` (all tracklets of a recording).
-* `register`: how the de-identifier asks for persons, and the distances. `registered` is what a register holds that
-  runs share, and `register_coding` how it is written. `recorded_identity` tells again what an analysis has decided.
+* `looks` decides whether a track still shows the same face as before, so that its tracklet goes on (`face_look`).
+* `identity_check` gathers good frames of a tracklet until it is known well enough, and then commits the tracklet.
+* `person_templates` and `tracklet_vectors` make the template of a tracklet: from the appearance model and the upper
+  face (`upper_face`), or from a deep recogniser where its weights are installed (`person_recogniser`, `face_resnet`).
+  `gathered` holds the templates when a recording is analysed in segments.
+* `claims` is the one rule of which person a tracklet shows, pure. It is used by `reentry` (the persons of a stream, and
+  who comes back; `absent_people` holds those who are not in the picture), `registered` and `whole_recording`.
+* `register` is what the de-identifier asks for persons, and has the distances. `registered` is the content of a
+  register that runs share, and `register_coding` writes it as bytes. `recorded_identity` repeats what an analysis has
+  decided.
 
-Aside: `recognised_faces` and `picture_recognisers` serve the whitelist and the attackers. What all recognisers have in
-common is `face_recogniser`.
+`recognised_faces` and `picture_recognisers` serve the whitelist and the attacks. `face_recogniser` is the interface of
+all recognisers.
 
-Nothing here renders or decides a protection level; no vector is ever printed or written. What is kept of people in a
-register that runs share is a value here; only `runs.register_file` writes it, encrypted.
+Nothing here renders a face or decides a protection level. No vector is ever printed or written: what a shared register
+keeps of people is a value here, and only `runs.register_file` writes it, encrypted.
 """

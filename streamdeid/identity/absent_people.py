@@ -1,6 +1,6 @@
-"""People who are known but were not seen in a stream, or not for long: many, and looked through at once.
+"""People who are known but were not seen in a stream, or not for a long time; all are compared at once.
 
-A register holds up to 2,000 people; each would be asked about one by one in `identity.reentry`, and in every frame.
+A register holds up to 2,000 people. Without this, `identity.reentry` would compare them one by one in every frame.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from streamdeid.identity.identity import Identity
 
 Entry = tuple[Identity, set[int], int]
-"""Template, persons who were seen together with this one, and the frame in which a face of this one was last seen."""
+"""Template of a person, persons who were seen together with this one, and the last frame in which the face was seen."""
 
 
 class AbsentPeople:
@@ -28,7 +28,7 @@ class AbsentPeople:
         return number in self._people
 
     def add(self, number: int, identity: Identity, beside: set[int], seen: int) -> None:
-        """Somebody with a template. Raises ValueError where it is no vector, or not as long as the others."""
+        """Add a person with a template. Raises ValueError where it is no vector, or not as long as the others."""
         vector = identity.vector
         others = next(iter(self._people.values()), (identity,))[0].vector
         if vector is None or vector.ndim != 1 or others is None or vector.shape != others.shape:
@@ -37,26 +37,26 @@ class AbsentPeople:
         self._rows = None
 
     def get(self, number: int) -> Entry | None:
-        """Somebody who is absent; None for who is not."""
+        """The entry of an absent person; None for anybody else."""
         return self._people.get(number)
 
     def take(self, number: int) -> Entry:
-        """Somebody who is absent no more."""
+        """Remove a person who is no longer absent, and return the entry."""
         self._rows = None
         return self._people.pop(number)
 
     def beside(self, number: int) -> set[int]:
-        """Persons who were seen together with this one; may be added to."""
+        """Persons who were seen together with this one; the caller may add to the set."""
         return self._people[number][1]
 
     def part(self, gone: int) -> None:
-        """Nobody was seen beside a person who is forgotten."""
+        """Remove a forgotten person from the sets of those who were seen together."""
         for _, beside, _ in self._people.values():
             beside.discard(gone)
 
     def near(self, identity: Identity, reach: float, since: int) -> list[tuple[float, float, int]]:
-        """Distance, joint scatter and number of all who may be nearer to an identity than `reach`, and were not seen in
-        a frame from `since` on. Raises ValueError for a vector that is not as long as theirs."""
+        """Distance, joint scatter and number of all persons who may be nearer to an identity than `reach`. Persons seen
+        in frame `since` or later are left out. Raises ValueError for a vector that is not as long as theirs."""
         if identity.vector is None or not self._people:
             return []
         if self._rows is None:

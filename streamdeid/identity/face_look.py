@@ -1,7 +1,7 @@
 """What a face looks like, as a unit vector: its aligned texture, high-passed, so that lamps and skin tone cancel.
 
-It says whether a track still shows the face that it showed a moment ago (`identity.looks`), not who that is: another
-expression or light an hour later changes it as much as another person does.
+The vector tells whether a track still shows the same face as a moment ago (`identity.looks`), not whose face it is:
+another expression or light an hour later changes the vector as much as another person does.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from streamdeid.core.colour import LUMA
 Look = NDArray[np.float32]
 """Unit vector, float32 (n,): the product of two is their correlation."""
 LEAST_WIDTH = 24.0
-"""Pixels: of smaller faces the pixels are noise."""
+"""Least width of a face, pixels: the pixels of smaller faces are noise."""
 _FLOOR = 8.0
 """Grey levels added before the logarithm: dark pixels are mostly noise."""
 _COARSE = 8.0
-"""Width of the blur that is taken off, pixels of the frame (an eighth of the face): what light does is softer."""
+"""Width of the blur that is subtracted, pixels of the frame (an eighth of the face): effects of light are softer."""
 
 
 class FaceLook:
-    """Describes faces; pure, but it keeps what is constant of the frame."""
+    """Turns textures of faces into looks; pure, but it keeps the constants of the frame."""
 
     def __init__(self, table: WarpTable) -> None:
-        """table: of the fit's frame."""
+        """table: the warp table of the fit's frame."""
         self._table = table
         mask = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0]
         self._mask, self._weight = mask, self._soft(mask) + np.float32(1e-3)
         self._inner = cv2.erode(mask, np.ones((3, 3), np.uint8)) > 0
 
     def __call__(self, texture: Pixels) -> Look | None:
-        """Unit vector (n,) of a small texture, RGB float32 (f, 3); None of one that shows nothing."""
+        """Unit vector (n,) of a small texture, RGB float32 (f, 3); None for a texture that shows nothing."""
         grey = np.log(np.maximum(texture, 0) @ LUMA + np.float32(_FLOOR)).astype(np.float32)
         picture = spread(grey[:, None], self._table)[:, :, 0]
         values = (picture - self._soft(picture * self._mask) / self._weight)[self._inner]

@@ -1,5 +1,8 @@
-"""What every recogniser of faces is, whoever asks: the stream (`person_recogniser`), the whitelist
-(`recognised_faces`), and those who attack what is published (`picture_recognisers`, `lab.recognisers`)."""
+"""The interface of all face recognisers.
+
+They are used by the stream (`person_recogniser`), the whitelist (`recognised_faces`), and the attacks on published
+pictures (`picture_recognisers`, `lab.recognisers`).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,6 @@ class FaceRecogniser(Protocol):
 
     def __call__(self, picture: Picture, points: Points, /) -> Vector:
         """The vector (d,), float64, of a face in an RGB picture uint8 (h, w, 3), with its landmarks in the picture's
-        pixels: 68 iBUG points (68, 2), with or without the forehead's 13 after them (81, 2). nan where it cannot use
-        the picture."""
+        pixels: 68 iBUG points (68, 2), with or without the forehead's 13 after them (81, 2). nan where the recogniser
+        cannot use the picture."""
         ...

@@ -1,12 +1,12 @@
 """King's face recogniser: a residual network of 29 convolutions, run in numpy on the weights that dlib publishes.
 
-The weights (`dlib_face_recognition_resnet_model_v1.dat`, 22 MB, public domain, D. King 2017) are read out of dlib's own
-serialisation; dlib is not needed. Why not dlib itself: its Python binding keeps the interpreter's lock for the 60 ms
-that one face takes it, so a thread of its own would still stop the loop. numpy's matrix products let go of it, and
-take 9 ms. Both give the same vector (`tests/identity/test_face_resnet.py`).
+The weights (`dlib_face_recognition_resnet_model_v1.dat`, 22 MB, public domain, D. King 2017) are read from dlib's own
+serialisation; dlib is not needed. dlib itself is not used because its Python binding holds the interpreter's lock for
+the 60 ms that one face takes, so that even a thread of its own would stop the loop. numpy's matrix products release
+the lock, and take 9 ms. Both give the same vector (`tests/identity/test_face_resnet.py`).
 
-The weights are kept as int16 with one scale for each filter, 11 MiB: half the memory that float32 takes, no slower
-(there is less to read), and the vector moves by 1e-4, a thousandth of what a frame moves it by.
+The weights are kept as int16 with one scale for each filter, 11 MiB: half the memory that float32 takes, and no slower
+(there is less to read). This changes the vector by 1e-4, a thousandth of the change from one frame to another.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from streamdeid.errors import ModelError
 SIDE = 150
 """Width and height of the picture that the network is made for, pixels."""
 LENGTH = 128
-"""Values of a vector."""
+"""Number of values of a vector."""
 SHA256 = "55533b28a95800a551ba546ba62fe69625c7e95a7061c338adffead08719da30"
-"""Of the published weights."""
+"""SHA-256 of the published weights."""
 _MEAN = np.array([122.782, 117.001, 104.298], np.float32)
-"""RGB taken off every pixel; the rest is divided by 256."""
+"""RGB that is subtracted from every pixel; the difference is divided by 256."""
 _LEVELS = ((3, False), (4, True), (3, True), (3, True), (1, True))
 """Residual blocks of each level, and whether the first of them halves the picture."""
 _PARAMETERS = re.compile(rb"\x01\x05con_4|\x01\x07affine_|\x01\x04fc_2")
-"""dlib's names (with their lengths) of the layers that have parameters; they follow one another from the picture on."""
+"""dlib's names (with their lengths) of the layers that have parameters; in the file they stand from the picture on."""
 _NEGATIVE, _BYTES = 0x80, 0x0F
 
 Layer = NDArray[np.float32]
@@ -42,12 +42,12 @@ Layer = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution with the scale and shift of the layer behind it already in it."""
+    """A convolution that already includes the scale and shift of the layer after it."""
 
     weights: NDArray[np.int16]
     """(k * k * channels, filters): row, column, channel."""
     scale: NDArray[np.float32]
-    """(filters,): what one unit of the weights stands for."""
+    """(filters,): the value of one unit of the weights."""
     shift: NDArray[np.float32]
     """(filters,)."""
     side: int
@@ -55,7 +55,7 @@ class Convolution:
 
 
 def convolution(filters: NDArray[np.float32], gain: NDArray[np.float32], shift: NDArray[np.float32]) -> Convolution:
-    """Of filters (n, channels, k, k), each multiplied by its gain (n,), and what is added to each (n,)."""
+    """A convolution from filters (n, channels, k, k), the gain of each (n,), and the shift added to each (n,)."""
     side = filters.shape[-1]
     weights = (filters * gain[:, None, None, None]).transpose(2, 3, 1, 0).reshape(-1, len(filters))
     scale = np.maximum(np.abs(weights).max(axis=0), np.float32(1e-20)) / np.float32(np.iinfo(np.int16).max)
@@ -63,7 +63,7 @@ def convolution(filters: NDArray[np.float32], gain: NDArray[np.float32], shift: 
 
 
 def convolved(layer: Layer, by: Convolution, stride: int, border: int) -> Layer:
-    """A layer, with a border of zeros about it, convolved: as one product of all its windows with all filters."""
+    """Convolve a layer, with a border of zeros about it, as one product of all its windows with all filters."""
     if border:
         layer = np.pad(layer, ((border, border), (border, border), (0, 0)))
     windows = _windows(layer, by.side, stride)
@@ -106,8 +106,8 @@ class FaceResnet:
         self._convolutions, self._last = read_weights(weights)
 
     def __call__(self, picture: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Vector, float64 (128,), of a face in an RGB picture uint8 (150, 150, 3) cut as the network was taught
-        (`person_recogniser.face_picture`)."""
+        """Vector, float64 (128,), of a face in an RGB picture uint8 (150, 150, 3) that is cut like the pictures that
+        the network was trained on (`person_recogniser.face_picture`)."""
         if picture.shape != (SIDE, SIDE, 3):
             raise ValueError(f"the network wants a picture of {SIDE} x {SIDE}, not {picture.shape}")
         layers = iter(self._convolutions)
@@ -125,9 +125,9 @@ class FaceResnet:
 
 
 def read_weights(path: Path) -> tuple[list[Convolution], NDArray[np.float32]]:
-    """The convolutions from the picture on, and the last matrix (256, 128), of dlib's file.
+    """The convolutions of dlib's file, from the picture on, and the last matrix (256, 128).
 
-    Only parameters are read: the network's form is known, and the hash says that the file is the one it is known of.
+    Only parameters are read: the form of the published network is known, and the hash shows that the file is that one.
     Raises ModelError.
     """
     try:
@@ -161,7 +161,7 @@ def _parameters(content: mmap.mmap) -> tuple[list[Convolution], NDArray[np.float
 
 
 def _integer(content: mmap.mmap, at: int) -> tuple[int, int]:
-    """An integer of dlib's serialisation, and where it ends: a byte with sign and length, then so many bytes."""
+    """An integer of dlib's serialisation, and its end: a byte with sign and length, then that many bytes."""
     head = content[at]
     end = at + 1 + (head & _BYTES)
     value = int.from_bytes(content[at + 1 : end], "little")

@@ -1,7 +1,7 @@
-"""What the frames of a segment tell of who its tracklets show; nobody is recognised yet.
+"""Identities and templates of the tracklets of one segment; nobody is recognised yet.
 
-In place of a register (`identity.reentry`): every tracklet is a person of its own, and who is who is decided when all
-of the recording has been gathered (`identity.whole_recording`).
+This stands in place of a register (`identity.reentry`). Every tracklet is a person of its own. Which tracklets show the
+same person is decided when the whole recording has been gathered (`identity.whole_recording`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from streamdeid.core.frames import Frame
 
 @dataclass(frozen=True)
 class Gathered:
-    """What is known of one tracklet. Biometric: it stays in memory, and out of every repr."""
+    """What is known of one tracklet. It is biometric: it stays in memory, and out of every repr."""
 
     y: Points = field(repr=False)
     """Identity vector in the model's space, float64 (d,): a surrogate is chosen for it."""
     template: Points | None = field(repr=False)
-    """What is compared with others', float64 (e,); None where there is nothing to recognise anybody by."""
+    """Vector that is compared with those of other tracklets, float64 (e,); None where the face cannot be recognised."""
     frames: int
     """Good frames, 0 for a tracklet that has none."""
 
@@ -31,45 +31,45 @@ class GatheredTracklets:
 
     def __init__(self) -> None:
         self.follows: dict[int, int] = {}
-        """By tracklet: the one before it, whose person most likely goes on."""
+        """By tracklet: the earlier tracklet that most likely shows the same person."""
         self._told: dict[int, tuple[Points | None, int]] = {}
         self._vectors: dict[int, Points] = {}
 
     @property
     def tracklets(self) -> dict[int, Gathered]:
-        """All of which anything is known, by number."""
+        """All tracklets of which anything is known, by number."""
         return {number: Gathered(y, *self._told.get(number, (None, 0))) for number, y in sorted(self._vectors.items())}
 
     def named(self, tracklet: int, y: Points) -> None:
-        """Take in who a tracklet shows, in the model's space."""
+        """Store the identity vector (d,) of a tracklet, in the model's space."""
         self._vectors[tracklet] = y
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
-        """Who is seen together is told by the records of the segment."""
+        """Do nothing: the records of the segment tell which tracklets are seen together."""
 
     def person_of(self, track: int) -> int | None:
         """The tracklet itself, once something is known of it."""
         return track if track in self._vectors else None
 
     def commit(self, track: int, identity: Points, frames: int) -> int | None:
-        """`commit_together` of one alone."""
+        """Call `commit_together` for one tracklet."""
         return self.commit_together({track: (identity, frames)})[track]
 
     def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> dict[int, int | None]:
-        """Take in what tracklets are recognised by, and over how many good frames; later words are better ones."""
+        """Store the templates of tracklets, and over how many good frames; a later template replaces an earlier one."""
         for tracklet, told in known.items():
             if told[0] is not None or tracklet not in self._told:
                 self._told[tracklet] = told
         return {tracklet: tracklet for tracklet in known}
 
     def commit_unseen(self, track: int) -> int:
-        """A tracklet that shows nothing to recognise anybody by."""
+        """The person of a tracklet whose face cannot be recognised: the tracklet itself."""
         return track
 
     def expect(self, track: int, earlier: int) -> None:
-        """A tracklet most likely shows whom an earlier one showed."""
+        """Note that a tracklet most likely shows the same person as an earlier one."""
         self.follows[track] = earlier
 
     def forgotten(self) -> Set[int]:
-        """Nobody."""
+        """No person: none is forgotten here."""
         return frozenset()

@@ -1,4 +1,4 @@
-"""What is known of a face: its identity vector, how sure that is, and how far apart two are."""
+"""What is known of a face: its identity vector, the uncertainty of the vector, and the distance of two identities."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Identity:
     """What is known of the face of one track."""
 
     vector: Vector | None = field(repr=False)
-    """Template, float64 (d,), averaged over the track's good frames; None while there is nothing to recognise anybody
-    by. Kept out of every repr: it is biometric."""
+    """Template, float64 (d,), averaged over the track's good frames; None while the face cannot be recognised. Kept out
+    of every repr: it is biometric."""
     scatter: float = 0.0
     """Standard error of the vector as a whole (root of the summed variances of the mean), in identity units."""
     frames: int = 1
@@ -24,12 +24,12 @@ class Identity:
 
 
 def finite(identity: Identity) -> bool:
-    """Whether all that is known is finite."""
+    """Whether the vector, where there is one, and the scatter are finite."""
     return (identity.vector is None or bool(np.isfinite(identity.vector).all())) and math.isfinite(identity.scatter)
 
 
 def owned(identity: Identity) -> Identity:
-    """The same with a vector of its own, so that a caller's running average cannot change a template."""
+    """The identity with its own copy of the vector, so that a caller's running average cannot change a template."""
     return identity if identity.vector is None else replace(identity, vector=identity.vector.astype(np.float64))
 
 
@@ -41,7 +41,7 @@ def distance_of(one: Identity, other: Identity) -> tuple[float, float]:
 
 
 def together(one: Identity, other: Identity) -> Identity:
-    """The average of both over all their frames."""
+    """The average of two identities over all their frames."""
     if one.vector is None or other.vector is None:
         return other if one.vector is None else one
     frames = one.frames + other.frames

@@ -1,18 +1,19 @@
-"""Who is shown where: from tracks to persons, so that nobody's surrogate is ever handed to another.
+"""Who is shown where: tracks are assigned to persons, so that one person's surrogate never passes to another.
 
-A track may go over from one person to another while it is ambiguous (people crossing), and while its face is lost (one
-goes behind a pillar, another comes out). So a track is cut into tracklets, and a tracklet has a person of its own.
-Where one ends is for the faces' looks to say (`identity.looks`); without them a new one begins with every doubt and
-after every longer loss. A tracklet starts without a person, which the soft redaction covers, and is then recognised by
-its own good frames alone, as anybody who comes back is: the same person as before, one of those who were mixed up, or a
-new one. Nothing is kept of a track but its motion.
+A track may change from one person to another while it is ambiguous (people cross), and while its face is lost (one
+person goes behind a pillar, another comes out). So a track is cut into tracklets, and each tracklet has its own person.
+The looks of the faces decide where a tracklet ends (`identity.looks`); without looks a new tracklet begins with every
+doubt and after every longer loss. A tracklet starts without a person, and its face has the soft redaction. Then it is
+recognised by its own good frames alone, as a person who comes back is: it is the same person as before, one of those
+who were mixed up, or a new person. Nothing of a track is carried over but its motion.
 
-Good to know a person by are frames of a face that is surely one, near, frontal and sharp (`levels.recognisable`). Who
-gives none for long, turned away or blurred, is somebody new after `_WEAK` others, without a template: nobody can be
-matched to that, and the guarantee holds for any estimate of y.
+A good frame is one by which a person can be recognised: it shows what is surely a face, near, frontal and sharp
+(`levels.recognisable`). A tracklet that gives no good frames for long, since its face is turned away or blurred,
+becomes a new person after `_WEAK` frames, without a template. Nobody can be matched to such a person, and the guarantee
+holds for any estimate of y.
 
-Frames may be rendered long after they were observed. What counts is the person known by then, so of a tracklet that
-was recognised in time every frame shows its surrogate.
+Frames may be rendered long after they were observed. The person known at that time counts, so every frame of a tracklet
+that was recognised in time shows its surrogate.
 """
 
 from __future__ import annotations
@@ -28,33 +29,34 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 
 LEAST = 5
-"""Good frames without which a tracklet that is lost or over is not asked for: what one frame of somebody half hidden
-tells is worse than nothing."""
+"""Least good frames for which the person of a lost or ended tracklet is asked for: one frame of a half hidden face
+misleads."""
 _WEAK = 12
-"""Frames, good or not, after which a tracklet with fewer good ones than `LEAST` is somebody new: 0.4 s, as long as the
-patience with the good ones (docs/methods.md 6.1)."""
+"""Frames, good or not, after which a tracklet with fewer good ones than `LEAST` is a new person: 0.4 s, as long as an
+unclear case with good frames waits (docs/methods.md 6.1)."""
 _LEARNT, _LATEST = 24, 240
-"""Good frames after which more of them tell nothing new about a tracklet whose person is known, if there is a template
-by then, and for how many a template is waited for: of twenty people who come at once the recogniser has three vectors
-each after 60 frames, and at 120 frames a second after 42. Who had none was nobody when coming back."""
+"""Good frames after which more of them tell nothing new about a tracklet whose person is known, if it has a template by
+then; and good frames for which a missing template is waited for. Of twenty people who come at once the recogniser has
+three vectors each after 60 frames, and at 120 frames a second after 42. A person without a template could not be
+recognised when coming back."""
 _AGAIN = 4
-"""Good frames after which is asked again where there was no template yet, a quarter of them where that is more: an
-estimate takes 20 ms and more."""
+"""Further good frames after which an estimate without a template is made again, or a quarter of the frames that it was
+made from where that is more: an estimate takes 20 ms and more."""
 _STEPS = (1, LEAST, 8, 12, _LEARNT, 50)
 _EVERY = 25
-"""Good frames at which an identity is computed (it is dear): these, and then so many later each time."""
+"""Good frames at which an identity is computed (it is slow): those of `_STEPS`, and then every `_EVERY` frames."""
 _LONGEST_LOSS = Fraction(1, 4)
-"""Seconds without the face after which somebody else may have taken its place unnoticed, where no looks are there."""
+"""Seconds without the face after which somebody else may have taken its place unnoticed; for use without looks."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the frames of a tracklet tell about who it shows."""
+    """What the frames of a tracklet tell about the person that it shows."""
 
     y: Points = field(repr=False)
     """Identity vector in the model's space, float64 (d,): the surrogate is chosen for it."""
     template: Points | None = field(repr=False)
-    """What is compared with other people's, float64 (e,); None while there is nothing to compare."""
+    """Vector that is compared with those of other people, float64 (e,); None while there is nothing to compare."""
 
 
 class NamedCause(Protocol):
@@ -76,9 +78,9 @@ class Broken(Protocol):
 
 
 class Register(Protocol):
-    """Who is who: tracklets to persons (`identity.reentry` through `streamdeid.identity.register`).
+    """Assigns tracklets to persons (`identity.reentry` through `streamdeid.identity.register`).
 
-    The tracks it is given bear the numbers of their tracklets. One that takes an earlier one up is ambiguous at first.
+    Its tracks bear the numbers of their tracklets. A tracklet that continues an earlier one is ambiguous at first.
     """
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
@@ -90,7 +92,7 @@ class Register(Protocol):
 
 @runtime_checkable
 class ManyPersons(Register, Protocol):
-    """A register in which several tracklets may claim one person, and that forgets persons in the end."""
+    """A register in which several tracklets may claim one person, and which forgets persons in the end."""
 
     def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> Mapping[int, int | None]: ...
 
@@ -118,9 +120,9 @@ class _Tracklet:
 
     good: int = 0
     weak: int = 0
-    """Frames that show a face, but none that is good to know anybody by."""
+    """Frames that show a face, but are not good."""
     asked: int = 0
-    """Good frames in `estimate`."""
+    """Good frames that `estimate` was made from."""
     estimate: Estimate | None = field(default=None, repr=False)
     learnt: bool = False
 
@@ -128,8 +130,8 @@ class _Tracklet:
 class IdentityCheck:
     """Tracklets of one stream and their persons.
 
-    estimate: what is known of a tracklet from its frames so far, and whether there will be no more; asked only when
-    there is one. named: called with a person and a vector y whenever a tracklet has got its person.
+    estimate: a function from a tracklet, and whether no more frames will come, to what its frames so far tell; called
+    only when there is a frame. named: called with a person and a vector y whenever a tracklet has got its person.
     """
 
     def __init__(
@@ -140,26 +142,26 @@ class IdentityCheck:
         first: int = 0,
         least: int = LEAST,
     ) -> None:
-        """first: tracklets of earlier parts of the stream, whose numbers are not used again. least: good frames without
-        which a tracklet that is over is not asked for."""
+        """first: number of tracklets in earlier parts of the stream; their numbers are not used again. least: least
+        good frames for which the person of an ended tracklet is asked for."""
         self._least = least
         self._register, self._estimate, self._named = register, estimate, named
         self._tracks: dict[int, _Followed] = {}
         self._present: dict[int, _Tracklet] = {}
         self._ended: dict[int, _Tracklet] = {}
-        """Those that are over since the register was told last."""
+        """Tracklets that ended since the register was told last."""
         self._follows: dict[int, int] = {}
-        """By tracklet of the newest frame that most likely goes on with an earlier one's person: that tracklet."""
+        """By tracklet of the newest frame: the earlier tracklet that most likely shows the same person."""
         self._newest: tuple[Frame, Sequence[Track]] | None = None
-        """The newest frame, with its tracklets, until that is settled."""
+        """The newest frame, with its tracklets, until `settle` is called."""
         self._count = first
 
     def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
-        """The tracks of a new frame under the numbers of their tracklets, in the same order; once per frame, and then
-        `settle`. The register hears of nothing yet.
+        """The tracks of a new frame under the numbers of their tracklets, in the same order. Call it once per frame,
+        and then `settle`; it does not tell the register anything yet.
 
-        broken: the tracks whose tracklet is over, None where nobody looked. Where a tracklet begins in the middle of a
-        track the first frame counts as ambiguous.
+        broken: the tracks whose tracklet is over; None where there are no looks. Where a tracklet begins in the middle
+        of a track, the first frame counts as ambiguous.
         """
         tracklets = []
         before, self._tracks = self._tracks, {}
@@ -184,14 +186,15 @@ class IdentityCheck:
         return tracklets
 
     def saw(self, tracklet: int, good: bool = True) -> None:
-        """Count a frame of a present tracklet that shows a face; good: one to know somebody by."""
+        """Count a frame of a present tracklet that shows a face; good: whether a person can be recognised by it."""
         self._present[tracklet].good += good
         self._present[tracklet].weak += not good
 
     def settle(self) -> None:
-        """Tell the register of the tracklets of the newest frame, and ask for the persons of those that are over, and
-        of present ones as soon as they are known well enough, or at last when they are lost; once per frame, for all of
-        them at a time."""
+        """Tell the register the tracklets of the newest frame, and ask it for persons; once per frame, for all at once.
+
+        It asks for the persons of ended tracklets, and for those of present tracklets as soon as they are known well
+        enough, at the latest when their face is lost."""
         self._end()
         newest, self._newest = self._newest, None
         if newest is None:
@@ -218,13 +221,13 @@ class IdentityCheck:
             state.learnt = not nothing or state.good >= _LATEST
 
     def learns(self, tracklet: int) -> bool:
-        """Whether more good frames would still teach something about who this is."""
+        """Whether more good frames would still tell something about the person of a tracklet."""
         state = self._present.get(tracklet)
         return state is not None and not state.learnt
 
     @property
     def count(self) -> int:
-        """Tracklets so far, those of earlier parts of the stream with them."""
+        """Number of tracklets so far, including those of earlier parts of the stream."""
         return self._count
 
     def person_of(self, tracklet: int) -> int | None:
@@ -232,7 +235,7 @@ class IdentityCheck:
         return self._register.person_of(tracklet)
 
     def settle_last(self, tracklet: int) -> int | None:
-        """Commit the person to show, for a frame that is to be rendered now; None while that is not certain."""
+        """Commit the person of a tracklet for a frame that is to be rendered now; None while that is not certain."""
         known = self._register.person_of(tracklet)
         state = self._present.get(tracklet)
         if known is not None or state is None:
@@ -240,11 +243,11 @@ class IdentityCheck:
         frames, nothing = state.good + state.weak, state.estimate is not None and state.estimate.template is None
         if frames >= (_WEAK if state.good < LEAST else 2 * _WEAK if nothing else math.inf):
             return self._unseen(tracklet)
-        # Alone in the picture a face is named by its very first frame; among others it might be half hidden in that.
+        # A face that is alone in the picture is named by its first frame; among others it may be half hidden there.
         alone = not any(other.good + other.weak for number, other in self._present.items() if number != tracklet)
         if state.good < (1 if alone else LEAST):
             return None
-        # With it all others who are known as well: who is nearest is not for the order of drawing to say.
+        # Others that are known well enough are asked for, too: the order of rendering must not decide who is nearest.
         rivals = {n: s for n, s in self._present.items() if s.good >= LEAST and self._register.person_of(n) is None}
         return self._ask({**rivals, tracklet: state})[tracklet]
 
@@ -257,14 +260,14 @@ class IdentityCheck:
         return tracklet in self._present
 
     def end(self) -> None:
-        """No frame will follow, and none waits: every tracklet is over."""
+        """End every tracklet: no frame will follow, and none waits."""
         self._ended |= self._present
         self._present.clear()
         self._end()
 
     def close(self) -> None:
-        """No frame will follow: tell the register all that was learned of those who are present and known, for they may
-        be seen again in a later part of the stream. Harmless when repeated."""
+        """Tell the register all that was learned of present tracklets whose person is known; no frame will follow.
+        These persons may be seen again in a later part of the stream. Harmless when repeated."""
         known = {
             number: state
             for number, state in sorted(self._present.items())
@@ -279,7 +282,7 @@ class IdentityCheck:
         return (track.ambiguous and not old.ambiguous) or lost
 
     def _end(self) -> None:
-        """Tell the register, before it hears that they are gone, what was learned of tracklets."""
+        """Tell the register what was learned of ended tracklets, before it is told that they are gone."""
         ended, self._ended = dict(sorted(self._ended.items())), {}
         asked = {number: state for number, state in ended.items() if state.good >= self._least and not state.learnt}
         self._ask(asked, anew=True)
@@ -288,7 +291,7 @@ class IdentityCheck:
                 self._unseen(number)
 
     def _unseen(self, tracklet: int) -> int | None:
-        """A person of its own for a tracklet of which nothing is known to recognise it by."""
+        """A new person for a tracklet that cannot be recognised; None where the register has no such persons."""
         if not isinstance(self._register, ManyPersons):
             return None
         person = self._register.commit_unseen(tracklet)
@@ -296,7 +299,7 @@ class IdentityCheck:
         return person
 
     def _ask(self, states: Mapping[int, _Tracklet], *, anew: bool = False) -> dict[int, int | None]:
-        """The persons of tracklets, all asked for together. anew: from all good frames, there will be no more."""
+        """The persons of tracklets, all asked for together. anew: estimate from all good frames; no more will come."""
         known: dict[int, tuple[Points | None, int]] = {}
         told: dict[int, Estimate] = {}
         for number, state in states.items():
@@ -306,7 +309,7 @@ class IdentityCheck:
             if state.estimate is None or state.good >= following or late:
                 state.estimate, state.asked = self._estimate(number, anew), state.good
             told[number] = state.estimate
-            # Who gave enough good ones among many is not waited for any longer.
+            # A tracklet with enough good frames is not waited for any longer when many were weak.
             known[number] = state.estimate.template, state.asked + (state.weak if state.asked >= LEAST else 0)
         if not known:
             return {}
@@ -323,5 +326,5 @@ class IdentityCheck:
 
 
 def _following(asked: int) -> int:
-    """Good frames at which an identity is computed again that was computed with so many."""
+    """Number of good frames at which an identity is computed again that was computed from `asked` of them."""
     return next((step for step in _STEPS if step > asked), asked + _EVERY)

@@ -1,26 +1,29 @@
-"""Is it still the same face? What a track shows, compared with what it showed before.
+"""Whether a track still shows the same face: its look is compared with its looks before.
 
 Geometry (boxes that overlap, a jump, a loss) can only say that somebody else *may* have taken a track's place. Whether
-somebody has is for the face's look to say: the texture under its landmarks, high-passed (`identity.face_look`). From
-one frame to the next the looks of one face correlate at .97 to .985 in the middle and above .74 to .84 in 95 of 100
-frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was the most (docs/methods.md 6.1, 25 people).
+this has happened is decided by the look of the face: the texture under its landmarks, high-passed
+(`identity.face_look`). From one frame to the next the looks of one face correlate at .97 to .985 in the median, and
+above .74 to .84 in 95 of 100 frames. The looks of two people stay under .61 to .69 in 99 of 100 pairs; .82 was the most
+(docs/methods.md 6.1, 25 people).
 
-* A track learns its look in frames without doubt: one template every 0.2 s, the last ten, and the newest one. In a
-  doubt the templates are frozen, so nobody can slide in slowly.
-* A doubt is a doubt of geometry, a longer loss, a head that is not where the patch of the last frame is found again (a
-  cut that nobody noticed), or, where no patch tells, a face that looks unlike itself from one frame to the next. Where
-  the patch tells, another look is another mesh: in the dark, small or turned, it jumps about on one face.
-* It is cleared when the face looks like itself, and less so like anybody who was near since the doubt began; somewhat
-  like itself is enough where the patch was found in every frame of the doubt.
-* A face that was never seen without doubt, in a crowd, is known once it looks the same in five frames running.
+* A track learns its look in frames without doubt. It keeps one template every 0.2 s, the last ten of them, and the
+  newest look. During a doubt the templates are frozen, so that another face cannot replace them slowly.
+* A doubt begins with a doubt of geometry, with a longer loss, or when the head is not where the patch of the last frame
+  is found again (a cut that nobody noticed). Where no patch tells, it begins when the face looks unlike itself from one
+  frame to the next. Where the patch tells, another look only means that the mesh lies differently: in the dark, on
+  small or on turned faces the mesh jumps about on one face.
+* A doubt is cleared when the face looks like itself, and less like anybody who was near since the doubt began. A weaker
+  likeness is enough where the patch was found in every frame of the doubt.
+* In a crowd, a face that was never seen without doubt is known once it looks the same in five consecutive frames.
 * When a face does not look like itself in five frames without geometric doubt, somebody else may be there: the
   tracklet is broken.
-* A doubt that is cleared was groundless in those of its frames that patches lead from, frame by frame, to one in which
-  the face was known, before the doubt or at its end; and, if nobody was near all the time, in those in which it looked
-  like itself (`_LIKELY`: without that bar a stranger got one frame). They are undone. Where somebody is near, patches
-  lead only as long as the face looks half like itself, and less so like anybody else.
-* The frame that breaks a tracklet is undone once the next one goes on from it, and so are those that patches lead from
-  to it, if nobody else was in the picture: they are of the tracklet that begins there.
+* When a doubt is cleared, it is undone in those of its frames in which it was groundless. These are the frames from
+  which patches lead, frame by frame, to a frame in which the face was known, before the doubt or at its end. If nobody
+  was near all the time, they are also the frames in which the face looked like itself (`_LIKELY`: without that bar a
+  stranger got one frame). Where somebody is near, patches lead only as long as the face looks half like itself, and
+  less like anybody else.
+* The doubt in the frame that breaks a tracklet is undone once the next frame goes on from it. If nobody else was in the
+  picture, it is also undone in the frames from which patches lead to that frame: they belong to the new tracklet.
 """
 
 from __future__ import annotations
@@ -43,20 +46,20 @@ from streamdeid.tracking.patches import Small, matched, small, too_small
 _ALIKE = 0.75
 """Correlation from which a face looks like itself: under the 5th percentile of one face, above the 99th of two."""
 _ALIKE_LOST = 0.8
-"""The same after a loss: it was seconds ago, and anybody may have come."""
+"""The same after a loss: the last look may be seconds old, and anybody may have come."""
 _ALIKE_ALONE = 0.65
 """The same when nobody is near, and nothing but geometry is in doubt."""
 _LIKELY = 0.6
 """Correlation below which a face looks unlike itself."""
 _MARGIN = 0.2
-"""By how much more it must look like itself than like anybody near, in Fisher's z (the inverse hyperbolic tangent of a
-correlation, in which one step says as much anywhere): 0.1 at `_ALIKE`. In compressed pictures everybody looks alike:
-the same face correlates at .90 and another at .80 to .83 (crowd_1080p at crf 35)."""
+"""By how much more a face must look like itself than like anybody near, in Fisher's z (the inverse hyperbolic tangent
+of a correlation, in which one step means as much anywhere): 0.1 of correlation at `_ALIKE`. In compressed pictures
+everybody looks alike: the same face correlates at .90 and another at .80 to .83 (crowd_1080p at crf 35)."""
 _APART = 0.1
 """The same in correlation, for a face that was never seen without doubt."""
 _REACH = 1.0
-"""Widths between two faces up to which somebody may have taken the other's place, beside how far a face can have gone
-since the frame before."""
+"""Gap between two faces, in widths of the larger one, up to which one may have taken the other's place; how far a face
+can have moved since the frame before is added."""
 _LONGEST_LOSS = 0.25
 """Seconds without the face after which somebody else may have taken its place unnoticed."""
 _EVERY, _KEPT = 0.2, 10
@@ -64,17 +67,19 @@ _EVERY, _KEPT = 0.2, 10
 _TRIES = 5
 """Frames without geometric doubt in which the face must fail to look like itself until the tracklet is broken."""
 _SAME_PLACE, _ONE_MIDDLE, _ALONE = 0.3, 0.3, 0.6
-"""IoU of a face and the place where its patch was found again, under which the head is not where the face is, unless
-their middles are no further apart than a share of the smaller one's side: boxes about one head are up to 2.3 times as
-large in one frame as in the next, and two heads in one place hide each other. The last one where nobody is near."""
+"""`_SAME_PLACE`: IoU of a face and the place where its patch was found again, up to which the head is not where the
+face is. An exception is made for boxes whose middles are at most a share of the smaller one's side apart:
+`_ONE_MIDDLE`, or `_ALONE` where nobody is near. Boxes about one head are up to 2.3 times as large in one frame as in
+the next, and two heads in one place hide each other."""
 _FOLLOWED = 0.85
-"""Correlation of a patch from one frame to the next from which it is one head, whatever the mesh on it says. Where a
-mesh jumped on its face in subway_cctv_three it was 0.93 in the middle, and above this in 47 of 54 frames; of two drawn
-people in one place it is 0.75, and none of 918 pairs of different heads in one frame had that (`tracking.patches`)."""
+"""Correlation of a patch from one frame to the next from which both show one head, whatever the mesh on it says. In
+subway_cctv_three, where a mesh jumped on its face, it was 0.93 in the median, and above this bound in 47 of 54 frames.
+For two drawn people in one place it is 0.75, and none of 918 pairs of different heads in one frame reached that
+(`tracking.patches`)."""
 _UNLIKE = 0.5
-"""Correlation under which a face where somebody is near is not believed to be the one that patches lead to."""
+"""Correlation under which a face is not believed to be the one that patches lead to, where somebody is near."""
 _MOST_WAITING = 4096
-"""More frames than ever wait to be shown (10 s at 240 a second): a doubt may last for days."""
+"""Most frames of a doubt that are kept: more than ever wait to be shown (10 s at 240 a second), as it may last days."""
 
 
 class BreakCause(enum.Enum):
@@ -85,7 +90,7 @@ class BreakCause(enum.Enum):
     LOST = "lost"
     """The face was lost for longer than `_LONGEST_LOSS`."""
     CHANGED = "changed"
-    """It looked unlike itself from one frame to the next, or the head was elsewhere."""
+    """The face looked unlike itself from one frame to the next, or the head was elsewhere."""
     UNKNOWN = "unknown look"
     """Ambiguous from the start, or too small for a look: there is nothing to compare it with."""
 
@@ -101,16 +106,16 @@ class Break:
 
 @dataclass(frozen=True)
 class LooksVerdict:
-    """What looks say of the tracks of a frame."""
+    """What the looks tell about the tracks of a frame."""
 
     tracks: list[Track]
-    """The same tracks, with the doubts that are left."""
+    """The given tracks; those that are still in doubt are ambiguous."""
     broken: dict[int, Break]
     """By number of the track."""
     groundless: dict[int, list[int]]
     """Earlier frames, by their index, in which the doubt of a track had no ground."""
     leading: dict[int, list[int]]
-    """Earlier frames of a broken track from which patches lead to this one: who is shown now was shown there."""
+    """Earlier frames of a broken track from which patches lead to this frame: they show the same person as it does."""
 
 
 @dataclass
@@ -128,41 +133,41 @@ class _State:
     """Whether a doubt is still to be cleared."""
     tries: int = 0
     running: int = 0
-    """Frames running in which a face looked the same that was never seen without doubt."""
+    """Consecutive frames in which a face that was never seen without doubt looked the same."""
     cause: BreakCause = BreakCause.CROSSING
     changed: bool = False
     lost: bool = False
     alone: bool = True
     """Whether nobody was near since the doubt began."""
     rivals: set[int] = field(default_factory=set)
-    """Tracks within reach since then, or in the last frame."""
+    """Tracks within reach since the doubt began; without a doubt, those within reach in the last frame."""
     followed: bool = False
-    """Whether the patch of the last frame's face was found where the face is now ..."""
+    """Whether the patch of the last frame's face was found where the face is now."""
     unbroken: bool = False
-    """... and in every frame since one in which the face was known."""
+    """Whether `followed` held in every frame since one in which the face was known."""
     episode: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
-    """Frames of the doubt in which it looked like itself, or was not seen."""
+    """Frames of the doubt in which the face looked like itself, or was not seen."""
     led: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
-    """Those that patches led to from one in which the face was known."""
+    """Frames of the doubt that patches led to from a frame in which the face was known."""
     leading: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
-    """Those that patches lead from to the newest one."""
+    """Frames of the doubt from which patches lead to the newest frame."""
     company: int = -1
     """The last frame in which another face was seen anywhere in the picture."""
     blind: bool = False
-    """Whether neither patch nor look has told of it since it was known."""
+    """Whether a frame since the face was last known gave neither a patch nor a look."""
 
     def best(self, look: Look) -> float:
-        """Correlation with the most alike of the templates; -1 without any."""
+        """Correlation of a look with the most similar template; -1 without any template."""
         found = [float(look @ one) for _, one in self.kept]
         return max(found if self.latest is None else [*found, float(look @ self.latest)], default=-1.0)
 
     def forget_doubt(self) -> None:
-        """There is none, or no more."""
+        """Clear the frames of a doubt: there is none, or it is over."""
         for frames in (self.episode, self.led, self.leading):
             frames.clear()
 
     def learn(self, look: Look | None, now: float) -> None:
-        """Nothing is in doubt: this is what it looks like."""
+        """Learn the look of a face that is not in doubt."""
         self.tries = 0
         if look is None:
             return
@@ -172,7 +177,7 @@ class _State:
 
 
 class Looks:
-    """Decides the doubts of one stream's tracks. patches: False leaves the pictures out, for simulated crowds."""
+    """Decides the doubts of one stream's tracks. patches: False ignores the pictures, for simulated crowds."""
 
     def __init__(self, patches: bool = True) -> None:
         self._patches = patches
@@ -183,7 +188,7 @@ class Looks:
     def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Look | None]) -> LooksVerdict:
         """Judge the tracks of a frame, in order of the frames.
 
-        looks: by number of the track, of faces that can be described; unit vectors (n,), whose product is their
+        looks: by number of the track, for faces that have a look; unit vectors (n,), whose product is their
         correlation.
         """
         now = float(frame.time)
@@ -230,7 +235,7 @@ class Looks:
         return verdict
 
     def _changed(self, state: _State, track: Track, look: Look | None, picture: Small | None, gone: bool) -> bool:
-        """Whether the face is another than in the last frame, as far as pictures tell. gone: it is in doubt anyhow."""
+        """Whether the face differs from the last frame's, as far as pictures tell. gone: whether it was long lost."""
         assert track.face is not None
         state.followed = False
         if picture is not None and state.box is not None and self._before is not None:
@@ -245,7 +250,7 @@ class Looks:
                     return state.best(look) < _ALIKE
                 state.blind |= look is None and alike == 0
                 if state.followed and not track.ambiguous and not gone:
-                    return False  # the head goes on; it is the mesh that lies otherwise
+                    return False  # it is the same head; only the mesh lies differently
         if look is None or state.latest is None:
             return False
         if state.box is None and not gone:  # lost for a moment: no patch tells who took its place
@@ -253,8 +258,8 @@ class Looks:
         return float(look @ state.latest) < _LIKELY and state.best(look) < _ALIKE
 
     def _went_on(self, before: Floats, box: Floats, picture: Small, most: float) -> float | None:
-        """How alike the patch of a face that was seen in the last frame is where the face is now; None where it is not
-        found there, 0 where it says nothing. most: distance of the middles (`_ONE_MIDDLE`)."""
+        """Correlation of the patch of the last frame's face with the place where the face is now; None where the patch
+        is not found there, 0 where it is too small. most: distance of the middles (`_ONE_MIDDLE`)."""
         assert self._before is not None
         if too_small(self._before, before):
             return 0.0
@@ -265,7 +270,7 @@ class Looks:
     def _doubted(
         self, index: int, now: float, track: Track, state: _State, look: Look | None, verdict: LooksVerdict
     ) -> Track:
-        """A face in doubt: cleared, broken, or still in doubt."""
+        """Judge a face in doubt: the doubt is cleared, the tracklet is broken, or the doubt goes on."""
         if not state.kept and track.ambiguous:
             return self._unsettled(now, track, state, look)
         if not state.pending:
@@ -302,7 +307,7 @@ class Looks:
         return replace(track, ambiguous=True)
 
     def _unsettled(self, now: float, track: Track, state: _State, look: Look | None) -> Track:
-        """A face that was never seen without doubt: known once it looks the same in so many frames running."""
+        """Judge a face that was never seen without doubt: it is known once it looks the same in `_TRIES` frames."""
         state.pending, state.cause = True, BreakCause.UNKNOWN
         same = False
         if look is not None and state.latest is not None:
@@ -318,14 +323,14 @@ class Looks:
         return replace(track, ambiguous=False)
 
     def _own_and_rival(self, track: Track, state: _State, look: Look | None) -> tuple[float, float]:
-        """How much a face looks like itself, and like whoever is most alike of those who were near."""
+        """Correlation of a face with itself, and with the most similar of the faces that were near; -1 without any."""
         if look is None or not state.kept:
             return -1.0, -1.0
         others = [] if state.alone else [one for number, one in self._states.items() if number in state.rivals]
         return state.best(look), max((one.best(look) for one in others), default=-1.0)
 
     def _cleared(self, now: float, track: Track, state: _State, look: Look | None, verdict: LooksVerdict) -> Track:
-        """The doubt had no ground, or is over."""
+        """Clear a doubt that had no ground, or is over."""
         state.pending, state.tries, state.lost, state.changed, state.unbroken = False, 0, False, False, True
         groundless = {*state.led, *state.leading, *(state.episode if state.alone else ())}
         if groundless:
@@ -343,14 +348,14 @@ def _beyond(own: float, rival: float) -> bool:
 
 
 def _within_reach(tracks: Sequence[Track], reach: float) -> dict[int, set[int]]:
-    """By track: the others between whose place and its own no more than `reach` widths of the larger one lie."""
+    """By track: the others that are no further from it than `reach` widths of the larger face."""
     if not tracks:
         return {}
     boxes = np.array([track.box for track in tracks], np.float64)
     widths = np.sqrt(np.maximum((boxes[:, 2:] - boxes[:, :2]).prod(axis=1), 0))
     apart = np.maximum(boxes[:, None, :2] - boxes[None, :, 2:], boxes[None, :, :2] - boxes[:, None, 2:])
     gaps = np.linalg.norm(np.maximum(apart, 0), axis=2)
-    close = ~(gaps > reach * np.maximum(widths[:, None], widths))  # what is no number may be anywhere
+    close = ~(gaps > reach * np.maximum(widths[:, None], widths))  # a box that is nan may be anywhere
     numbers = [track.number for track in tracks]
     return {
         n: {m for m, yes in zip(numbers, row, strict=True) if yes and m != n}
@@ -359,8 +364,8 @@ def _within_reach(tracks: Sequence[Track], reach: float) -> dict[int, set[int]]:
 
 
 def _one_place(a: Floats, b: Floats, most: float) -> bool:
-    """Whether two boxes (4,), pixels, of which one is where a head's patch was found, lie on one head. most: distance
-    of their middles, shares of the smaller one's side."""
+    """Whether two boxes (4,), pixels, lie on one head; one of them is where a head's patch was found. most: largest
+    distance of their middles, as a share of the smaller one's side."""
     least = float(np.sqrt(min((box[2:] - box[:2]).prod() for box in (a, b))))
     apart = float(np.linalg.norm(a[:2] + a[2:] - b[:2] - b[2:])) / 2
     return apart <= most * least or float(iou(a[None], b[None])[0]) > _SAME_PLACE

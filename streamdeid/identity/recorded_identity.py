@@ -1,4 +1,4 @@
-"""Who is who as an analysis keeps it, in place of `identity_check`: nobody is recognised again, nothing is learned."""
+"""Persons as an analysis recorded them, in place of `identity_check`; nobody is recognised again, nothing learned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class RecordedIdentity:
     """Tracklets and persons of a recording that was analysed. Frames may wait only where a tracklet has one person in
     all of its frames.
 
-    known: the tracks of a frame, by its number. named: called with a person, and no identity, when he is first shown.
+    known: from the number of a frame to its tracks. named: called with a person, and an empty identity, when the person
+    is first shown.
     """
 
     def __init__(
@@ -34,14 +35,14 @@ class RecordedIdentity:
     ) -> None:
         self._known, self._named = known, named
         self._persons: dict[int, int] = {}
-        """By tracklet: the person, as its newest frame says."""
+        """By tracklet: the person, as recorded for its newest frame."""
         self._present: Set[int] = frozenset()
         """Tracklets of the newest frame."""
         self._told: set[int] = set()
 
     @property
     def count(self) -> int:
-        """No tracklets of its own."""
+        """0: it makes no tracklets of its own."""
         return 0
 
     def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
@@ -53,13 +54,13 @@ class RecordedIdentity:
         return [replace(track, number=one.tracklet) for track, one in zip(tracks, here, strict=True)]
 
     def saw(self, tracklet: int, good: bool = True) -> None:
-        """Nothing is learned."""
+        """Do nothing: nothing is learned."""
 
     def settle(self) -> None:
-        """All was settled before."""
+        """Do nothing: all was settled before."""
 
     def learns(self, tracklet: int) -> bool:
-        """Never: what there is to know is known."""
+        """False: nothing more can be learned."""
         return False
 
     def person_of(self, tracklet: int) -> int | None:
@@ -75,7 +76,7 @@ class RecordedIdentity:
         return person or None
 
     def forgotten(self) -> Set[int]:
-        """Nobody: a segment is short."""
+        """No person: a segment is short."""
         return frozenset()
 
     def present(self, tracklet: int) -> bool:
@@ -83,7 +84,7 @@ class RecordedIdentity:
         return tracklet in self._present
 
     def end(self) -> None:
-        """Nothing was learned."""
+        """Do nothing: nothing was learned."""
 
     def close(self) -> None:
-        """Nothing was learned."""
+        """Do nothing: nothing was learned."""

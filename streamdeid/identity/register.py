@@ -1,4 +1,4 @@
-"""Persons as the de-identifier asks for them, and how alike two identities must be to be one person."""
+"""The register that the de-identifier asks for persons, and how alike two identities of one person must be."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from streamdeid.identity.reentry import Persons
 
 @dataclass(frozen=True)
 class Distances:
-    """How alike two templates are that are one person's."""
+    """How alike two templates of one person must be."""
 
     accept: float
     """Largest distance that is taken for the same person."""
     reject: float
-    """Smallest distance that is surely another one; between them it counts as a new person in the end."""
+    """Smallest distance that is surely another person's; a case between both counts as a new person in the end."""
     margin: float
-    """By how much nearer a person must be than all who were seen beside him."""
+    """By how much nearer a person must be than all who were seen together with that person."""
     enough: float
     """Seconds of good frames below which nobody is recognised."""
     likelier: float
-    """How many times as far the person may be whom a track most likely goes on with."""
+    """Factor on `accept` for the person whom a track most likely shows."""
 
 
 FUSED = Distances(3600.0, 7000.0, 600.0, 0.4, 1.25)
-"""Of the fused vector of model and upper face (`identity.person_templates`), in units of the identity space: it takes
-39 % of the pairs of one person's tracklets in clips of 19 people for one person, and none of two people's
-(`benchmarks/people/recogniser.py`). Wider it would take people of one studio for each other."""
+"""Distances of the fused vector of model and upper face (`identity.person_templates`), in units of the identity space.
+In clips of 19 people they take 39 % of the pairs of one person's tracklets for one person, and none of two people's
+(`benchmarks/people/recogniser.py`). Wider distances would take people of one studio for each other."""
 _RECOGNISED = 0.23
-"""Seconds after which a recogniser has told two vectors (`identity.tracklet_vectors`): enough to know somebody by,
-not to know that it is nobody known."""
+"""Seconds after which a recogniser has given two vectors (`identity.tracklet_vectors`): enough to recognise a person,
+not enough to know that a person is new."""
 _LIKELIER = 1.1
-"""Of a recogniser's vectors: strangers begin a tenth above what is accepted (`person_recogniser`)."""
+"""`likelier` for a recogniser's vectors: strangers begin a tenth above the accepted distance (`person_recogniser`)."""
 
 
 def recognised(recogniser: PersonRecogniser) -> Distances:
-    """Of a recogniser's vectors."""
+    """The distances for a recogniser's vectors."""
     return Distances(recogniser.accept, recogniser.reject, recogniser.margin, _RECOGNISED, _LIKELIER)
 
 
 _PATIENCE, _LEAST, _MOST = 0.4, 5, 12
-"""Seconds of good frames until which an unclear case waits before it counts as somebody new; good frames, at least and
-at most, that stand for seconds here."""
+"""Seconds of good frames for which an unclear case waits before it counts as a new person; the least and the most good
+frames that stand for any of these seconds."""
 
 
 def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED, shared: bool = False) -> Persons:
-    """Nobody yet. reentry: whether people who left are recognised when they come back. rate: frames per second.
-    distances: of the templates that will be told. shared: whether people may be known from elsewhere."""
+    """The persons of a new stream, none yet. reentry: whether people who left are recognised when they come back. rate:
+    frames per second. distances: between the templates to come. shared: whether people may be known from elsewhere."""
     enough, patience = (max(_LEAST, min(_MOST, round(s * rate))) for s in (distances.enough, _PATIENCE))
     return Persons(
         accept=distances.accept,
@@ -71,18 +71,18 @@ class Elsewhere(Protocol):
     """A register that other runs share: `runs.shared_people`."""
 
     def refresh(self) -> None:
-        """Learn of those whom others added or took out; called before it is decided who somebody is."""
+        """Learn which people other runs added or removed; called before a person is decided."""
 
     def tell_in_time(self) -> None:
-        """Tell others what was learned, if it is time; called once per frame."""
+        """Tell other runs what was learned, if it is time; called once per frame."""
 
 
 class PersonRegister:
     """`identity.reentry` as the register that `identity.identity_check` asks."""
 
     def __init__(self, persons: Persons, elsewhere: Elsewhere | None = None) -> None:
-        """persons: of the whole stream; the tracklets of its parts are counted on (`IdentityCheck.count`). elsewhere:
-        where people are known who may come into the picture."""
+        """persons: those of the whole stream; the tracklets of its parts are numbered on (`IdentityCheck.count`).
+        elsewhere: the register of other runs, whose people may come into the picture."""
         self._persons, self._elsewhere = persons, elsewhere
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
@@ -96,14 +96,13 @@ class PersonRegister:
         return self._persons.person_of(track)
 
     def commit(self, track: int, identity: Points, frames: int) -> int | None:
-        """`commit_together` of one alone."""
+        """Call `commit_together` for one tracklet."""
         return self.commit_together({track: (identity, frames)})[track]
 
     def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> dict[int, int | None]:
-        """Tell the identities of present tracklets and over how many good frames each is averaged, all of a frame at
-        once: of several who claim one person the nearest gets it. The person of each, None while undecided.
-
-        Told again of a decided one, it is remembered better.
+        """Commit the identities of present tracklets and over how many good frames each is averaged, all of a frame at
+        once: of several tracklets that claim one person the nearest gets the person. Returns the person of each
+        tracklet, None while undecided. A decided tracklet may be given again, which improves its person's template.
         """
         identities = {track: Identity(vector, frames=frames) for track, (vector, frames) in known.items()}
         new = {track: one for track, one in identities.items() if self._persons.person_of(track) is None}
@@ -115,13 +114,13 @@ class PersonRegister:
         return {track: self._persons.person_of(track) for track in identities}
 
     def commit_unseen(self, track: int) -> int:
-        """A person of its own for a tracklet that shows nothing to recognise anybody by."""
+        """A new person for a tracklet whose face cannot be recognised."""
         return self._persons.commit_unseen(track)
 
     def expect(self, track: int, earlier: int) -> None:
-        """A tracklet most likely shows whom an earlier one showed."""
+        """Note that a tracklet most likely shows the same person as an earlier one."""
         self._persons.expect(track, earlier)
 
     def forgotten(self) -> Set[int]:
-        """Persons forgotten since this was asked last: none of them will ever come back."""
+        """Persons forgotten since the last call: none of them will ever come back."""
         return self._persons.forgotten()

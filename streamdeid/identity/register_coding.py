@@ -1,10 +1,10 @@
 """A register as bytes, and back: the plain text of the encrypted file.
 
-A length (4 bytes, little endian), so many bytes of JSON, then the templates of all people (float32) and their
-surrogates (float64, so that a face is the same to the bit), row by row in the order of their numbers.
+The bytes are: a length (4 bytes, little endian), that many bytes of JSON, then the templates of all people (float32)
+and their surrogates (float64, so that a face is the same to the bit), row by row in the order of their numbers.
 
-Only who has the key can have written what is read here. Everything is checked all the same: it may be of a version that
-was never released, or of a machine with a fault.
+Only somebody who has the key can have written the bytes that are read here. They are checked all the same: they may
+come from a version that was never released, or from a machine with a fault.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _KEYS = ("made_by", "days", "following", "template", "surrogate", "people")
 _OF_PERSON = ("number", "frames", "label", "first", "last", "beside")
 _MOST_DAYS = 36600
 _WIDEST = 4096
-"""Numbers in a template or a surrogate."""
+"""Most numbers in a template or a surrogate."""
 MOST_BYTES = 1 << 26
-"""Of a register as bytes: twice what 2,000 people with everything take."""
+"""Most bytes of a register: twice what 2,000 people with everything take."""
 _LARGEST = 1e9
 _LATEST = 1 << 40
-"""Seconds: no clock shows a later time."""
+"""Latest time, seconds: no clock shows a later one."""
 
 
 def encoded(register: PeopleRegister) -> bytes:
@@ -52,7 +52,7 @@ def encoded(register: PeopleRegister) -> bytes:
 
 
 def decoded(data: bytes) -> PeopleRegister:
-    """The register of some bytes. Raises Unfit, in words for the user."""
+    """The register that some bytes hold. Raises Unfit, in words for the user."""
     if len(data) < _LENGTH.size:
         raise Unfit("it is cut off")
     (length,) = _LENGTH.unpack_from(data)
@@ -97,7 +97,7 @@ def _person(
 
 
 def _matrix(data: bytes, kind: str, rows: int) -> NDArray[np.float64]:
-    """Float64 (rows, n). Raises Unfit for what is no number or no face's."""
+    """A matrix of bytes, float64 (rows, n). Raises Unfit for values that are not finite, or too large for a face."""
     found = np.frombuffer(data, kind).astype(np.float64).reshape(rows, -1 if rows else 0)
     if not (np.abs(found) <= _LARGEST).all():
         raise Unfit("a vector of it is no numbers")

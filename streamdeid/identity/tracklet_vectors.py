@@ -1,12 +1,12 @@
 """A few vectors of each tracklet from a slow recogniser, made in a thread of its own while the stream goes on.
 
-Thirty faces a second are asked about at most, and each tracklet a few times: five times early, when it must be decided
-who it is, and three times later, when the person may look different. Those asked about least come first, so five
-people who appear at once have a vector each after a sixth of a second.
+At most thirty faces a second are asked about, and each tracklet a few times: five times early, when its person must be
+decided, and three times later, when the person may look different. Tracklets that were asked about least come first, so
+five people who appear at once have a vector each after a sixth of a second.
 
-What is found about a face is told a fixed number of frames later, neither sooner nor later: who is who then does not
-depend on how busy the machine is, and a file gives the same output twice. Only if the thread is not ready by then does
-the stream wait for it.
+The vector of a face is returned a fixed number of frames later, neither sooner nor later. So recognition does not
+depend on how busy the machine is, and a file gives the same output twice. The stream waits for the thread only if the
+vector is not ready by then.
 
 Vectors are biometric: they are handed over once, and nothing of them is kept here.
 """
@@ -26,16 +26,16 @@ from streamdeid.errors import FailedClosed
 from streamdeid.identity.person_recogniser import PersonRecogniser
 
 _DELAY = 0.13
-"""Seconds after which a face's vector is told, twelve times what one takes: with five people at once and eight busy
-processes on two cores the stream waited 4 ms for it, once in 90 frames."""
+"""Seconds after which the vector of a face is returned, twelve times what one takes: with five people at once and eight
+busy processes on two cores the stream waited 4 ms for it, once in 90 frames."""
 _TIMES = (0.0, 0.07, 0.2, 0.3, 0.4, 1.3, 3.3, 8.3)
 """Seconds of good frames after which a tracklet may be asked about for the first, second, ... time."""
 _APART = 0.07
-"""Seconds of good frames between two times at least: neighbouring frames tell the same."""
+"""Least seconds of good frames between two times: neighbouring frames tell the same."""
 _MOST = 30.0
-"""Faces asked about in a second at most: a third of one core."""
+"""Most faces asked about in a second: a third of one core."""
 _LONGEST = 10.0
-"""Seconds that a vector is waited for; one takes 10 ms."""
+"""Most seconds that a vector is waited for; one takes 10 ms."""
 
 
 @dataclass
@@ -44,12 +44,12 @@ class _Asked:
     """Good frames so far."""
     times: int = 0
     due: int = 1
-    """Good frames from which it may be asked about again."""
+    """Number of good frames from which the tracklet may be asked about again."""
 
 
 class _Waiting(NamedTuple):
     told: int
-    """Frame at which it is told."""
+    """Frame at which the vector is returned."""
     tracklet: int
     vector: Future[Vector]
 
@@ -67,7 +67,7 @@ class TrackletVectors:
             raise ValueError(f"no stream has {rate} frames a second")
         self._recogniser = recogniser
         self.delay = _frames(_DELAY, rate)
-        """Frames after which a vector is told, 1 or more."""
+        """Frames after which a vector is returned, 1 or more."""
         self._most = max(1, round(_MOST / rate))
         self._times = [1 + round(seconds * rate) for seconds in _TIMES]
         self._apart = _frames(_APART, rate)
@@ -76,7 +76,7 @@ class TrackletVectors:
         self._pool: ThreadPoolExecutor | None = None
 
     def choose(self, good: Sequence[int]) -> list[int]:
-        """Count a good frame of each of these tracklets; those to ask about in this frame, most in need first."""
+        """Count a good frame of each of these tracklets; returns those to ask about now, most in need first."""
         for tracklet in good:
             self._asked.setdefault(tracklet, _Asked()).good += 1
         states = ((self._asked[tracklet], tracklet) for tracklet in good)
@@ -87,8 +87,8 @@ class TrackletVectors:
         return state.times < len(self._times) and state.good >= max(state.due, self._times[state.times])
 
     def ask(self, tracklet: int, frame: int, picture: Picture, points: Points) -> None:
-        """Ask about a chosen tracklet's face: RGB uint8 (h, w, 3) about it and landmarks in its pixels (81, 2). Both
-        are the caller's again when this returns. frame: its number; numbers only grow.
+        """Ask about a chosen tracklet's face: RGB uint8 (h, w, 3) about it and landmarks in its pixels (81, 2). The
+        caller may change both when this returns. frame: its number; numbers only grow.
 
         Raises FailedClosed when the face cannot be cut out.
         """
@@ -103,7 +103,7 @@ class TrackletVectors:
         self._waiting.append(_Waiting(frame + self.delay, tracklet, self._pool.submit(self._recogniser.describe, cut)))
 
     def collect(self, frame: int) -> dict[int, list[Vector]]:
-        """The vectors, float64 (d,), that are told at a frame, by tracklet; waits for them if need be.
+        """The vectors, float64 (d,), that are due at a frame, by tracklet; waits for them if need be.
 
         Raises FailedClosed when the recogniser failed.
         """
@@ -113,7 +113,7 @@ class TrackletVectors:
         return _told(due)
 
     def forget(self, tracklets: Iterable[int]) -> dict[int, list[Vector]]:
-        """Let go of tracklets that ended; their vectors that were still to be told, which come late but come.
+        """Drop tracklets that ended; returns those of their vectors that are not yet returned, and waits for them.
 
         Raises FailedClosed as `collect`.
         """
@@ -125,7 +125,7 @@ class TrackletVectors:
         return _told(due)
 
     def close(self) -> None:
-        """End the thread; what was not told is lost. Harmless when repeated."""
+        """End the thread; vectors that are not yet returned are lost. Harmless when repeated."""
         self._waiting.clear()
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)

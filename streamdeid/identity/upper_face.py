@@ -1,14 +1,14 @@
 """A recogniser for the whitelist: the normalised picture of the upper face, compared pixel by pixel.
 
 Brightness is divided by its own local mean and spread (a local retinex), so that lamp, camera and skin tone cancel;
-what stays is brows, eyes and nose. The mouth is left out: it moves most. Nothing in it is learnt but the mesh of the
+brows, eyes and nose stay. The mouth is left out: it moves most. Nothing in the recogniser is learnt but the mesh of the
 appearance model. Two vectors of one person in sharp pictures by the same camera lie near each other; another camera,
-other light or a strong expression separates them, and then the person is covered.
+other light or a strong expression separates them, and then the person is redacted.
 
 The model's own identity vector was tried first: at a threshold that accepts one in a thousand strangers of the London
 set it accepts one in nine of another set of one camera (`benchmarks/people/whitelist.py --compare`). Distances of whole
-pictures carry over from set to set, as long as they are sharp. What a camera does to all its pictures can bring
-strangers nearer: of pairs of London pictures that are both blurred by 1.5 % of the face's width 35 of 5,151 are
+pictures carry over from set to set, as long as they are sharp. An effect that a camera has on all its pictures can
+bring strangers nearer: of pairs of London pictures that are both blurred by 1.5 % of the face's width 35 of 5,151 are
 accepted. So a face has to be sharp, in the whitelisted picture and in the stream (`recognised_faces.LEAST_SHARPNESS`).
 """
 
@@ -24,22 +24,22 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 
 ACCEPT = 0.4
-"""Largest distance that is taken for the same person: of different people of the London set no pair is as near, neither
-sharp nor equally soft (`benchmarks/people/whitelist.py`). 1 in 10,000 sharp ones is within 0.44, soft ones within
-0.41."""
+"""Largest distance that is taken for the same person: no pair of different people of the London set is as near, neither
+sharp nor equally soft (`benchmarks/people/whitelist.py`). 1 in 10,000 sharp pairs is within 0.44, and 1 in 10,000 soft
+pairs within 0.41."""
 _FLOOR = 8.0
 """Grey levels added before the logarithm: dark pixels are mostly noise."""
 _FINE, _COARSE = 1.2 / 200, 12 / 200
 """Widths of the blur against noise, and of the neighbourhood, shares of the frame's width."""
 _LEAST_SPREAD = 0.05
-"""Natural log: of flatter neighbourhoods the noise is not blown up."""
+"""Added to the spread of a neighbourhood, natural log, so that the noise of flat ones is not amplified."""
 _REDUCED = 3
 _NOSE = 33
 """Landmark below which the face is left out: the base of the nose."""
 
 
 class UpperFace:
-    """Turns faces into vectors; pure, but it keeps what is constant of the model's frame."""
+    """Turns faces into vectors; pure, but it keeps the constants of the model's frame."""
 
     def __init__(self, model: AppearanceModel) -> None:
         self._model = model

@@ -1,12 +1,12 @@
-"""Who is who over a whole recording: its tracklets, clustered so that nobody is two people at a time.
+"""Who is who over a whole recording: its tracklets are clustered so that no person appears twice at a time.
 
-Agglomerative clustering with constraints: the two most alike clusters become one person, as long as they are alike
-enough, were never seen together, and neither has a rival: somebody seen beside the one who is almost as alike to the
-other (`identity.claims`). In doubt a person is split, which costs a change of the synthetic face; nobody gets the face
-of somebody else.
+This is agglomerative clustering with constraints. The two most similar clusters become one person, as long as they are
+similar enough, were never seen together, and neither has a rival: a cluster seen together with one of the two that is
+almost as similar to the other (`identity.claims`). In doubt a person is split, which costs a change of the synthetic
+face; nobody gets the face of somebody else.
 
-Against deciding in the order of the frames: a tracklet is compared by all of its good frames, not by the first, and the
-surest pairs are joined first, so an early mistake of one frame is not built upon.
+This has two advantages over deciding in the order of the frames. A tracklet is compared by all of its good frames, not
+by the first, and the surest pairs are joined first, so that an early mistake of one frame has no further effect.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Tracklet:
     gathered: Gathered | None
     """None where nothing is known of it."""
     follows: int | None = None
-    """The tracklet before it, whose person most likely goes on."""
+    """The earlier tracklet that most likely shows the same person."""
 
 
 @dataclass
 class _Cluster:
     tracklets: list[int]
     vector: Floats = field(repr=False)
-    """Mean of the templates, each as often as it has good frames."""
+    """Mean of the templates, each weighted by its good frames."""
     frames: int
     apart: set[int]
     """Tracklets that were seen together with one of these."""
@@ -52,10 +52,10 @@ class _Cluster:
 
 @dataclass(frozen=True)
 class Who:
-    """Who is who."""
+    """The persons of a recording."""
 
     persons: Mapping[int, int]
-    """By tracklet: the person, from 1 in the order of their first frames; nobody where too little was seen."""
+    """By tracklet: the person, from 1 in the order of their first frames. Without tracklets too short to tell."""
     counts: Mapping[Outcome, int]
     """How tracklets were assigned."""
     sure: frozenset[int]
@@ -88,7 +88,7 @@ def who_is_who(
     groups = [group for group in groups if not _too_short(group, tracklets, apart)]
     groups.sort(key=lambda group: min((tracklets[number].first, number) for number in group))
     persons = {number: place for place, group in enumerate(groups, 1) for number in group}
-    for number in sorted(set(tracklets) - set(persons)):  # too short to tell: whoever was there before
+    for number in sorted(set(tracklets) - set(persons)):  # too short to tell: the person of the tracklet before it
         before = persons.get(follows.get(number, -1))
         if before is not None and not any(persons.get(other) == before for other in apart[number]):
             persons[number] = before
@@ -102,15 +102,15 @@ def who_is_who(
 
 
 def _too_short(group: Collection[int], tracklets: Mapping[int, Tracklet], apart: Mapping[int, Collection[int]]) -> bool:
-    """Whether nothing says who somebody is: a glimpse among others, where a half hidden face tells less than nothing
-    (`identity_check`). Alone one frame is enough, and so is a long view of a face that is never clear."""
+    """Whether tracklets have too few good frames to tell their person: 1 to `LEAST` - 1 beside others, where a half
+    hidden face misleads (`identity_check`). Alone one frame is enough, and so is a long view of a never clear face."""
     known = [tracklets[number].gathered for number in group]
     frames = sum(one.frames for one in known if one is not None)
     return 0 < frames < LEAST and any(apart[number] for number in group)
 
 
 def _join(clusters: dict[int, _Cluster], follows: Mapping[int, int], distances: Distances, reentry: bool) -> set[int]:
-    """Join clusters, in place, until no two are alike; those left that somebody else is near, by their first."""
+    """Join clusters, in place, until no two are alike; returns those to which another one is still near."""
     heap: list[tuple[float, int, int]] = []
     version = dict.fromkeys(clusters, 0)
     stamped: dict[tuple[int, int], tuple[int, int]] = {}
@@ -158,7 +158,7 @@ def _join(clusters: dict[int, _Cluster], follows: Mapping[int, int], distances: 
 
 
 def _torn(clusters: Mapping[int, _Cluster], one: int, other: int, distance: float, margin: float) -> bool:
-    """Whether a cluster could as well be somebody seen beside the one that it is most alike to."""
+    """Whether a cluster could equally well be another one that was seen together with its most similar cluster."""
     rivals = [
         number
         for number, rival in clusters.items()
@@ -174,7 +174,7 @@ def _seen_together(one: _Cluster, other: _Cluster) -> bool:
 
 
 def _likely(one: _Cluster, other: _Cluster, follows: Mapping[int, int]) -> bool:
-    """Whether a tracklet of one most likely goes on with a tracklet of the other."""
+    """Whether a tracklet of one cluster most likely continues a tracklet of the other."""
     return any(
         follows.get(number, math.nan) in there.tracklets
         for here, there in ((one, other), (other, one))

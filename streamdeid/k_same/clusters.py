@@ -1,7 +1,7 @@
-"""Clusters of faces: a close and a far one, grown until they would overlap (docs/methods.md 1.7 and 1.8).
+"""Clusters of faces: a close and a far one, which grow until they would overlap (docs/methods.md 1.7 and 1.8).
 
-The papers never define the radius. Their proofs need the largest distance from a member to the centroid, so that is
-what it means here, computed anew from all members whenever the cluster changes.
+The papers never define the radius. Their proofs need the largest distance from a member to the centroid, so the radius
+is this distance here. It is computed again from all members whenever the cluster changes.
 """
 
 from __future__ import annotations
@@ -60,21 +60,22 @@ def pairwise(a: Vectors, b: Vectors) -> Vectors:
 
 
 def nearest(faces: Vectors, among: Sequence[int], point: Vector) -> int:
-    """The row of `among` nearest to `point`; of equals the first in `among`."""
+    """The row of `among` nearest to `point`; among equal distances, the first in `among`."""
     return among[int(np.argmin(distances(faces[list(among)], point)))]
 
 
 def furthest(faces: Vectors, among: Sequence[int], point: Vector) -> int:
-    """The row of `among` furthest from `point`; of equals the first in `among`."""
+    """The row of `among` furthest from `point`; among equal distances, the first in `among`."""
     return among[int(np.argmax(distances(faces[list(among)], point)))]
 
 
 def overlap(close: Cluster, far: Cluster, *, relaxed: bool = False) -> bool:
     """Whether two clusters are too near to each other for the theorem.
 
-    The papers break when D < r_c + r_f (P3 line 15) or D ≤ r_c + r_f (P1); here it is ≤. The relaxed test breaks when
-    D² ≤ r_c² + r_f², which is all that the proof needs (docs/methods.md 1.8, proof review). Balls that touch but for
-    rounding count as touching: a member would otherwise tie with its own output.
+    The papers stop when D < r_c + r_f (P3 line 15) or D ≤ r_c + r_f (P1); this function uses ≤. The relaxed test stops
+    when D² ≤ r_c² + r_f², which is all that the proof needs (docs/methods.md 1.8, proof review). Balls that are apart
+    by no more than a rounding error count as touching: otherwise a member would be as near to its own output as another
+    face is.
     """
     between = float(np.sqrt(np.square(close.centroid - far.centroid).sum()))
     if relaxed:
@@ -85,10 +86,11 @@ def overlap(close: Cluster, far: Cluster, *, relaxed: bool = False) -> bool:
 def grow_in_step(
     faces: Vectors, free: Sequence[int], close: Cluster, far: Cluster, k: int, *, relaxed: bool
 ) -> tuple[Cluster, Cluster]:
-    """k-Diff-furthest lines 9 to 22: both clusters gain a member at a time, until k, overlap, or too few are free.
+    """Grow both clusters together, one member each at a time (k-Diff-furthest, lines 9 to 22).
 
-    `free` are the rows in neither cluster. A step that makes them overlap is undone for both. The two new members are
-    different faces: the far one is picked first, the close one among the rest.
+    The growing ends at k members, at an overlap, or when too few faces are free. `free` are the rows in neither
+    cluster. A step that makes the clusters overlap is undone for both. The two new members are different faces: the far
+    one is picked first, then the close one among the rest.
     """
     rest = list(free)
     while len(close.members) < k and len(far.members) < k and len(rest) >= 2:
@@ -105,9 +107,10 @@ def grow_in_step(
 
 
 def grow_in_turn(faces: Vectors, free: Sequence[int], close: Cluster, far: Cluster, k: int) -> tuple[Cluster, Cluster]:
-    """k-Same-furthest's loop: first the far cluster gains a member, then the close one (P1 fig. 2).
+    """Grow the clusters in turn: first the far cluster gains a member, then the close one (P1 fig. 2).
 
-    A member that makes them overlap is taken out again and the growing ends; the far cluster may stay one larger.
+    A member that makes the clusters overlap is taken out again, and the growing ends. The far cluster may then have one
+    member more than the close one.
     """
     rest = list(free)
     while len(close.members) < k and len(far.members) < k and len(rest) >= 2:
@@ -127,7 +130,7 @@ def grow_in_turn(faces: Vectors, free: Sequence[int], close: Cluster, far: Clust
 
 
 def grow_alone(faces: Vectors, seed: int, k: int) -> Cluster:
-    """A cluster of k faces grown around row `seed`, each time by the face nearest to the centroid (methods.md 1.7)."""
+    """A cluster of k faces, grown from row `seed`, each time by the face nearest to its centroid (methods.md 1.7)."""
     cluster = cluster_of(faces, (seed,))
     rest = [row for row in range(len(faces)) if row != seed]
     while len(cluster.members) < k:
@@ -138,10 +141,7 @@ def grow_alone(faces: Vectors, seed: int, k: int) -> Cluster:
 
 
 def check_faces(faces: Vectors, k: int, least: int) -> None:
-    """Refuse, with a SettingsError, what no closed-set algorithm can work on.
-
-    `faces` must be a finite float (n, d) with n ≥ `least`; k must be at least 2.
-    """
+    """Raise SettingsError for faces or a k on which no closed-set algorithm can work."""
     if faces.ndim != 2 or faces.shape[1] == 0 or not np.isfinite(faces).all():
         raise SettingsError("faces must be finite vectors, one per row")
     if k < 2:

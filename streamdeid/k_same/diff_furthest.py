@@ -1,9 +1,9 @@
-"""k-Diff-furthest: two clusters that do not overlap exchange places, each face keeps its own residual.
+"""k-Diff-furthest: two clusters that do not overlap exchange places, and each face keeps its own residual.
 
 Sun, Meng and Ariyaeeinia, fig. 2, as repaired in docs/methods.md 1.8. With Δ = c_c − c_f, faces of the close cluster
-become Λ − Δ and faces of the far one Λ + Δ (lines 30 to 38): all outputs differ, and in the metric of `faces` no core
-member's output is nearest to its own original (theorem 1). Other metrics undo the shift; `--method k-diff-furthest`
-therefore is not this file, but `surrogates/choice.py`, which samples the residual with a key.
+become Λ − Δ and faces of the far one Λ + Δ (lines 30 to 38). All outputs differ, and in the metric of `faces` the
+output of a core member is never nearest to its own original (theorem 1). Other metrics undo the shift; `--method
+k-diff-furthest` is therefore not this file, but `surrogates/choice.py`, which samples the residual with a key.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ def k_diff_furthest(
 ) -> Vectors:
     """De-identify a closed set: float64 (n, d) of faces → float64 (n, d), row for row.
 
-    Needs n ≥ 2 and k ≥ 2 (SettingsError). `relaxed` breaks at D² ≤ r_c² + r_f², which is all the proof needs, and
-    gives larger clusters. With `singles` the last two faces may pair up alone and swap identities, as in the paper's
-    first experiment; otherwise they join the last pair (lines 23 to 29) and their outputs are chosen by certificate.
+    Needs n ≥ 2 and k ≥ 2 (SettingsError). `relaxed` stops the growing at D² ≤ r_c² + r_f², which is all that the proof
+    needs, and gives larger clusters. With `singles` the last two faces may form a pair alone and swap identities, as in
+    the paper's first experiment. Otherwise they join the last pair (lines 23 to 29), and the certificate chooses their
+    outputs.
     """
     outputs = np.empty_like(faces, dtype=np.float64)
     for pair in k_diff_furthest_pairs(faces, k, rng, relaxed=relaxed, singles=singles):
@@ -48,7 +49,7 @@ def k_diff_furthest_pairs(
     for trigger in (int(row) for row in rng.permutation(len(faces))):
         if trigger not in free:
             continue
-        # Line 6 needs a face to be furthest. Publishing a lone one unchanged is no option (odd n).
+        # Line 6 needs a furthest face. If n is odd, one face may be left alone; it must not be published unchanged.
         if len(free) == 1 or (len(free) == 2 and not singles and pairs):
             for row in free:
                 pairs[-1] = _attach(faces, pairs[-1], row)
@@ -65,7 +66,7 @@ def k_diff_furthest_pairs(
 
 
 def certificate_margin(faces: Vectors, row: int, output: Vector) -> float:
-    """How much nearer than its own original the nearest other face is to an output; positive means theorem 1 holds.
+    """How much nearer to an output the nearest other face is than the output's original; theorem 1 holds if positive.
 
     |Λ_i − Λ_d| − min over j ≠ i of |Λ_j − Λ_d|, in the units of `faces`.
     """
@@ -74,9 +75,10 @@ def certificate_margin(faces: Vectors, row: int, output: Vector) -> float:
 
 
 def _attach(faces: Vectors, pair: Pair, row: int) -> Pair:
-    """Lines 23 to 29: a leftover joins the side it is nearer to; core centroids stay, so core members keep the theorem.
+    """Attach a leftover face to the side that it is nearer to (lines 23 to 29).
 
-    The printed lines test Λ_i, the trigger, which has long left M; the text means each remaining face.
+    The centroids of the cores do not change, so the theorem still holds for core members. The printed lines test Λ_i,
+    the trigger, which left M long before; the text means each remaining face.
     """
     to_close, to_far = distances(np.stack([pair.close.centroid, pair.far.centroid]), faces[row])
     if to_close > to_far:
@@ -85,11 +87,13 @@ def _attach(faces: Vectors, pair: Pair, row: int) -> Pair:
 
 
 def _leftover_output(faces: Vectors, row: int, pair: Pair, rng: np.random.Generator, before: Vectors) -> Vector:
-    """The shift, to either side, with the larger certificate margin; a centroid and a drawn residual if neither passes.
+    """The output of a leftover face: it is shifted to the side with the larger certificate margin.
 
-    The theorem does not cover leftovers (0.4 % in the paper), so the certificate itself decides. The drawn residual
-    is the difference of two other faces, scaled by 1/√2 to the spread of one and shrunk until the certificate holds;
-    two leftovers that draw the same difference would get one output, so those of `before` (m, d) are not given again.
+    The theorem does not cover leftovers (0.4 % in the paper), so the certificate itself decides. If neither shift
+    passes, the output is the centroid that is farther from the face plus a sampled residual: the difference of two
+    other faces, scaled by 1/√2 to the spread of one face and shrunk until the certificate holds. Two leftovers with the
+    same difference would get one output, so an output in `before` (m, d) is not given again. If no residual passes, the
+    centroid is returned.
     """
     shift = pair.close.centroid - pair.far.centroid
     best = max((faces[row] - shift, faces[row] + shift), key=lambda out: certificate_margin(faces, row, out))

@@ -1,12 +1,12 @@
-"""The Fisherface: two-class linear discriminant analysis that names an expression and measures how strong it is.
+"""The Fisherface: a two-class linear discriminant analysis that names an expression and measures how strong it is.
 
 Meng and Shenoy (P2), figure 4 and equation (2); docs/methods.md 1.10. With two classes S_W⁻¹ S_B has one eigenvector
 with a non-zero eigenvalue, S_W⁻¹ (μ₊ − μ₋), which is solved for directly. P2 keeps as many dimensions as it has faces,
-so its S_W is singular and the discriminant piles up its training data. Here S_W is shrunk (as for `attributes`, too):
-(1 − γ) S_W + γ tr(S_W) / d · I; also written S_W + γ' tr(S_W) / d · I, which gives the
-same direction for γ' = γ / (1 − γ).
+so its S_W is singular and the discriminant maps all training faces of a class to one value. Here S_W is shrunk (as for
+`attributes`, too): (1 − γ) S_W + γ tr(S_W) / d · I. It is also written S_W + γ' tr(S_W) / d · I, which gives the same
+direction for γ' = γ / (1 − γ).
 
-Intensity is measured in half gaps between the classes: the mean of the positive class lies at +1, that of the
+Intensity is measured in half gaps between the classes: the mean of the positive class lies at +1, the mean of the
 negative class at −1, and 0 is midway. (P2's scale has them at ∓4.2, without a meaning of its own.)
 """
 
@@ -28,7 +28,7 @@ class Fisherface:
     weights: Vector
     """float64 (d,)."""
     offset: float
-    """What `weights` give for the midpoint of the class means."""
+    """The value that `weights` give for the midpoint of the class means."""
 
     def intensity(self, vectors: Vectors) -> Vector:
         """How strongly each row (n, d) shows the positive class: float64 (n,), about −1 to 1, 0 midway."""
@@ -44,9 +44,9 @@ class Fisherface:
 
 
 def fit_fisherface(vectors: Vectors, positive: NDArray[np.bool_], shrinkage: float = 0.3) -> Fisherface:
-    """Train on rows (n, d) and whether each is of the positive class (n,); `shrinkage` is γ, from 0 to 1.
+    """Train a Fisherface on rows (n, d) and their classes, bool (n,), True for positive; `shrinkage` is γ, from 0 to 1.
 
-    Raises SettingsError when a class is missing, the class means coincide, or γ = 0 meets a singular S_W.
+    Raises SettingsError when a class is missing, when the class means coincide, or when γ = 0 and S_W is singular.
     """
     inside = np.asarray(positive, dtype=np.bool_)
     if vectors.ndim != 2 or inside.shape != (len(vectors),) or not np.isfinite(vectors).all():
@@ -72,8 +72,8 @@ def fit_fisherface(vectors: Vectors, positive: NDArray[np.bool_], shrinkage: flo
 def shrunken_scatter(within: Vectors, shrinkage: float) -> Vectors:
     """S_W shrunk to a multiple of the identity, (1 − γ) S_W + γ tr(S_W) / d · I: float64 (d, d) (docs/methods.md 1.10).
 
-    within (n, d): rows less the mean of their class. Without any spread every metric is as good, and the plain one is
-    taken.
+    within (n, d): rows less the mean of their class. If the rows have no spread at all, every metric is equally good,
+    and the identity stands in for S_W.
     """
     scatter = within.T @ within / len(within)
     dimensions = len(scatter)
@@ -84,9 +84,10 @@ def shrunken_scatter(within: Vectors, shrinkage: float) -> Vectors:
 def set_intensity(vectors: Vectors, face: Fisherface, target: Vector | float, along: Vector | None = None) -> Vectors:
     """Move rows (n, d) so that their intensity is `target`, one number or one per row (n,): float64 (n, d).
 
-    By default each row moves as little as it can, along the weights. P2's equation (2) changes the expression index
-    only: give `along=face.expression_index()`. Moving one eigenface alone can leave the faces (docs/methods.md 1.10),
-    hence the default. SettingsError when `along` (d,) does not change the intensity.
+    By default each row moves as little as it can, along the weights. P2's equation (2) changes only the expression
+    index: give `along=face.expression_index()`. To move one eigenface alone can leave the space of faces
+    (docs/methods.md 1.10); therefore the default is another. Raises SettingsError when `along` (d,) does not change the
+    intensity.
     """
     direction = face.weights if along is None else along
     slope = float(face.weights @ direction)

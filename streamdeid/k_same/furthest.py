@@ -1,8 +1,8 @@
 """k-Same-furthest: two clusters that do not overlap exchange their centroids (Meng and Sun 2014, fig. 2).
 
-The pseudo-code as repaired in docs/methods.md 1.7. An output is a centroid shared by at least k faces, and in the
-metric of `faces` it is never nearest to its own original (their theorem 3), which holds for the members that joined
-after the growing stopped and for the remainder too.
+This is the pseudo-code as repaired in docs/methods.md 1.7. An output is a centroid shared by at least k faces, and in
+the metric of `faces` it is never nearest to its own original (their theorem 3). The theorem also holds for the members
+that joined after the growing had stopped, and for the remainder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def k_same_furthest(faces: Vectors, k: int, rng: np.random.Generator) -> Vectors
 
 
 def k_same_furthest_pairs(faces: Vectors, k: int, rng: np.random.Generator) -> tuple[Pair, ...]:
-    """The pairs behind `k_same_furthest`: each side has k faces, the last pair's sides together 2k to 4k − 1."""
+    """The pairs behind `k_same_furthest`: each side has k faces; the last pair's sides have 2k to 4k − 1 together."""
     check_faces(faces, k, least=2 * k)
     pairs: list[Pair] = []
     free = list(range(len(faces)))
@@ -42,7 +42,7 @@ def k_same_furthest_pairs(faces: Vectors, k: int, rng: np.random.Generator) -> t
         free.remove(first_far)
         close, far = grow_in_turn(faces, free, cluster_of(faces, (trigger,)), cluster_of(faces, (first_far,)), k)
         free = [row for row in free if row not in close.members and row not in far.members]
-        # "Calculated using only members added before overlapping": filling up to k leaves the centroids alone.
+        # "Calculated using only members added before overlapping": filling up to k does not change the centroids.
         fill_far = _nearest_few(faces, free, far.centroid, k - len(far.members))
         free = [row for row in free if row not in fill_far]
         fill_close = _nearest_few(faces, free, close.centroid, k - len(close.members))
@@ -59,7 +59,10 @@ def _nearest_few(faces: Vectors, among: list[int], point: Vectors, count: int) -
 
 
 def _with_remainder(faces: Vectors, pair: Pair, row: int) -> Pair:
-    """One of the fewer than 2k faces left at the end joins the side it is nearer to, and so gets the farther mean."""
+    """Attach one of the faces left at the end, fewer than 2k, to the side that it is nearer to.
+
+    Its output is then the mean that is farther away.
+    """
     to_close, to_far = distances(np.stack([pair.close.centroid, pair.far.centroid]), faces[row])
     if to_far > to_close:
         return Pair(pair.close, pair.far, (*pair.attached_close, row), pair.attached_far)

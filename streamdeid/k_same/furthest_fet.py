@@ -1,8 +1,9 @@
 """k-Same-furthest-FET: the papers' own facial expression transfer (P4 section 3, repaired as in docs/methods.md 1.9).
 
-Shape and texture of an expression are moved in the model's parameters, S_new = S_new_neutral + S - S_neutral, each
-parameter clamped to three standard deviations; the openings of eyes and mouth are then scaled by the ratio of widths.
-Kept for comparison (`--transfer paper`): mouths are stiffer and there are no folds that the training set lacks.
+Shape and texture of an expression are moved in the model's parameters, S_new = S_new_neutral + S - S_neutral, and each
+parameter is clamped to three standard deviations. The openings of eyes and mouth are then scaled by the ratio of
+widths. The method is kept for comparison (`--transfer paper`): mouths are stiffer, and folds that the training set
+lacks do not appear.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from streamdeid.core.ibug68 import (
 
 
 def transfer_shape(model: AppearanceModel, shape: Points, neutral: Points, surrogate: Points) -> Points:
-    """P4 steps 4 to 6: the surrogate's shape (81, 2) with the expression of shape against neutral, all (81, 2).
+    """The surrogate's shape (81, 2) with the expression of shape against neutral, all (81, 2): P4 steps 4 to 6.
 
-    Step 4 scales x by the faces' widths and y by their heights; step 5 is equation (1) with the clamp; step 6 is
-    equation (2), with the ratio of widths also for heights (the printed ratio of openings is 0 / 0 for closed lips).
+    Step 4 scales x by the ratio of the faces' widths and y by that of their heights. Step 5 is equation (1) with the
+    clamp. Step 6 is equation (2), with the ratio of widths also for heights (the printed ratio of openings is 0 / 0 for
+    closed lips).
     """
     scale = np.array([_extent(surrogate, 0, 16) / _extent(neutral, 0, 16), _height(surrogate) / _height(neutral)])
     centre = neutral.mean(axis=0)
@@ -43,7 +45,7 @@ def transfer_shape(model: AppearanceModel, shape: Points, neutral: Points, surro
 
 
 def transfer_texture(model: AppearanceModel, texture: Pixels, neutral: Pixels, surrogate: Points) -> Pixels:
-    """P4 step 7: the surrogate's texture with the expression of texture against neutral, textures (n, 3).
+    """The surrogate's texture with the expression of texture against neutral, textures (n, 3): P4 step 7.
 
     surrogate (d,) is the identity vector. The clamp holds each parameter within three standard deviations.
     """
@@ -56,7 +58,10 @@ def transfer_texture(model: AppearanceModel, texture: Pixels, neutral: Pixels, s
 
 
 def lay(points: Points, corners: tuple[Points, Points], onto: tuple[Points, Points], ratio: float) -> Points:
-    """Points (n, 2) turned with the line of their corners onto another pair, scaled by `ratio` about the middle."""
+    """Turn points (n, 2) so that the line between their corners gets the direction of the line between another pair.
+
+    The points are scaled by `ratio` about the middle of their corners, which moves to the middle of the other pair.
+    """
     (a, b), (c, d) = corners, onto
     turn = np.arctan2(*(d - c)[::-1]) - np.arctan2(*(b - a)[::-1])
     rotation = ratio * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])

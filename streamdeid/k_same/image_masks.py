@@ -1,10 +1,11 @@
 """The ad hoc masks of Newton, Sweeney, Malin 2005 (P5), section 5.3, on registered grey face images (methods.md 1.3).
 
-Images are (n, h, w) grey levels 0 to 255 as float64 or uint8, faces upright and in one place, 134 rows by 99 columns in
-P5; results are new float64 arrays. `masks` has the same covers for the stream: there a mask lies somewhere in a
-picture of three planes, follows landmarks or a box, has the picture's own black and must fail closed; here a whole
-array of registered faces is changed at once and positions are fractions of the image. The two share the block means.
-They are kept to be attacked, not to be used: only the black-out hides a face (`surrogates.guarantee`).
+Images are (n, h, w) grey levels 0 to 255 as float64 or uint8, with the faces upright and in one place, 134 rows by 99
+columns in P5. Results are new float64 arrays. `render.masks` has the same redactions for a stream. There a mask lies
+somewhere in a picture of three planes, follows landmarks or a box, has the picture's own black and must fail closed.
+Here a whole array of registered faces is changed at once, and positions are fractions of the image. The two share the
+block means. The masks here are kept to be attacked, not to be used: only the black-out hides a face
+(`surrogates.guarantee`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Span = tuple[float, float]
 FRAME = (134, 99)
 """Rows and columns of P5's face images."""
 EYE_ROWS: Span = (0.28, 0.46)
-"""Rows of the bar, which spans all columns: 24 of 134, for faces whose eyes are at 0.37 of the height, as
+"""Rows of the bar, which spans all columns: 24 of 134 rows, for faces whose eyes lie at 0.37 of the height, where
 `lab.papers.registered_faces` puts them. P5 shows its bar (figure 5b) but gives no figures."""
 NOSE_ROWS: Span = (0.28, 0.62)
 NOSE_COLUMNS: Span = (0.36, 0.64)
@@ -33,12 +34,12 @@ _POSITION_SEED = 2005
 
 
 def black_out(images: Grey, value: float = 0.0) -> Floats:
-    """Every pixel becomes `value`."""
+    """Set every pixel to `value`."""
     return np.full_like(_checked(images), value)
 
 
 def bar_mask(images: Grey, value: float = 0.0, rows: Span = EYE_ROWS) -> Floats:
-    """A band of one grey level over the eyes, across the whole image."""
+    """Lay a band of one grey level over the eyes, across the whole image."""
     result = _checked(images).copy()
     result[:, _part(rows, result.shape[1])] = value
     return result
@@ -51,17 +52,17 @@ def t_mask(
     nose_rows: Span = NOSE_ROWS,
     nose_columns: Span = NOSE_COLUMNS,
 ) -> Floats:
-    """The bar, and an upright of the same grey level over the nose."""
+    """Lay the bar over the eyes, and an upright of the same grey level over the nose."""
     result = bar_mask(images, value, rows)
     result[:, _part(nose_rows, result.shape[1]), _part(nose_columns, result.shape[2])] = value
     return result
 
 
 def pixelate_blocks(images: Grey, block: int) -> Floats:
-    """Blocks of `block` x `block` pixels become their means; P5 uses 15, 20 and 30.
+    """Replace blocks of `block` x `block` pixels by their means; P5 uses 15, 20 and 30.
 
     Blocks start at the top left; the last ones are partial where the size does not divide the image. Means are not
-    rounded. SettingsError below 1.
+    rounded. Raises SettingsError when `block` is below 1.
     """
     if block < 1:
         raise SettingsError(f"a block must be at least 1 pixel wide, not {block}")
@@ -69,7 +70,7 @@ def pixelate_blocks(images: Grey, block: int) -> Floats:
 
 
 def block_means(pixels: Floats, step: int) -> Floats:
-    """Blocks of `step` x `step` pixels replaced by their means, float64 (…, h, w); the last blocks may be partial."""
+    """Replace blocks of `step` x `step` pixels by their means, float64 (…, h, w); the last blocks may be partial."""
     height, width = pixels.shape[-2:]
     row_starts, column_starts = np.arange(0, height, step), np.arange(0, width, step)
     sums = np.add.reduceat(np.add.reduceat(pixels, row_starts, axis=-2), column_starts, axis=-1)
@@ -79,11 +80,12 @@ def block_means(pixels: Floats, step: int) -> Floats:
 
 
 def random_noise(images: Grey, pixels: int, rng: np.random.Generator, position_seed: int = _POSITION_SEED) -> Floats:
-    """Random grey levels, whole numbers 0 to 255, at `pixels` positions (P5: up to 13,266).
+    """Put random grey levels, whole numbers 0 to 255, at `pixels` positions (P5: up to 13,266).
 
     "The same set of pixels is randomly perturbed in each image": positions depend on `position_seed` and the image's
-    size only, and those of fewer pixels are among those of more; levels are drawn from `rng` for each image anew, so
-    an attacker who repeats the method has the positions but other levels. SettingsError for a wrong number of pixels.
+    size only, and the positions of fewer pixels are among those of more. Levels are sampled from `rng` anew for each
+    image, so an attacker who repeats the method has the positions but other levels. Raises SettingsError for a wrong
+    number of pixels.
     """
     result = _checked(images).copy()
     flat = result.reshape(len(result), result.shape[1] * result.shape[2])
@@ -93,12 +95,13 @@ def random_noise(images: Grey, pixels: int, rng: np.random.Generator, position_s
 
 
 def black_white_flip(images: Grey, pixels: int, level: float = 118.0, position_seed: int = _POSITION_SEED) -> Floats:
-    """P5's noise for black and white images: `pixels` positions, the same in all images, flip between 0 and 255.
+    """Flip `pixels` positions, the same in all images, between 0 and 255: P5's noise for black and white images.
 
     Images are first made black and white at `level`, which changes nothing in those that are so already (0 < level ≤
-    255). There is nothing random but the positions, so flipping all pixels is the negative. SettingsError as above.
+    255). Only the positions are random, so flipping all pixels gives the negative. Raises SettingsError as
+    `random_noise`.
     """
-    result = np.ascontiguousarray(threshold_at_level(images, level))  # so that `flat` is a view
+    result = np.ascontiguousarray(threshold_at_level(images, level))  # contiguous, so that `flat` is a view
     flat = result.reshape(len(result), result.shape[1] * result.shape[2])
     where = _positions(flat.shape[1], pixels, position_seed)
     flat[:, where] = 255.0 - flat[:, where]
@@ -106,7 +109,7 @@ def black_white_flip(images: Grey, pixels: int, level: float = 118.0, position_s
 
 
 def threshold_at_level(images: Grey, level: float) -> Floats:
-    """Black (0) below a grey level, white (255) from it on."""
+    """Set pixels below a grey level to black (0), and pixels at or above it to white (255)."""
     return np.where(_checked(images) >= level, 255.0, 0.0)
 
 

@@ -1,8 +1,8 @@
 """k-Same-M: every face becomes the mean of its group of nearest faces in the model's parameter space.
 
-Gross, Sweeney, de la Torre, Baker 2006, by way of Newton, Sweeney, Malin 2005 (P5) fig. 4; docs/methods.md 1.5 and 1.6.
-An output is shared by at least k faces, so no recogniser names its subject with a probability above 1/k, within one set
-in which each person appears once.
+Gross, Sweeney, de la Torre, Baker 2006, after Newton, Sweeney, Malin 2005 (P5) fig. 4; docs/methods.md 1.5 and 1.6. At
+least k faces share an output. So within one set in which each person appears once, no recogniser names the subject of
+an output with a probability above 1/k.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def k_same_m_groups(faces: Vectors, k: int, rng: np.random.Generator) -> tuple[t
     for trigger in (int(row) for row in rng.permutation(len(faces))):
         if trigger not in free:
             continue
-        # Fewer than k would be left over by another group of k: they all join this one.
+        # Another group of k would leave fewer than k faces over, so all of them join this one.
         size = len(free) if len(free) < 2 * k else k
         order = np.argsort(distances(faces[free], faces[trigger]), kind="stable")
-        # The trigger leads even when another face equals it and stands before it.
+        # The trigger comes first, even when another face equals it and has a smaller row number.
         ranked = [trigger, *(free[i] for i in order if free[i] != trigger)]
         groups.append(tuple(ranked[:size]))
         free = [row for row in free if row not in groups[-1]]

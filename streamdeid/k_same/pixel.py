@@ -1,10 +1,10 @@
-"""k-Same-Pixel: neighbours are found in the set's own face space, their original images are averaged.
+"""k-Same-Pixel: neighbours are found in the set's own face space, and their original images are averaged.
 
-Newton, Sweeney, Malin 2005 (P5), figure 4, rebuilt from its text in docs/methods.md 1.5: the face space is trained on
-the very set that is to be published (line 1), triggers come in a random order, a trigger and its nearest faces not yet
-done become their mean, the last group has k to 2k − 1 members (line 5). An output is shared by at least k faces, so
+Newton, Sweeney, Malin 2005 (P5), figure 4, rebuilt from its text in docs/methods.md 1.5. The face space is trained on
+the very set that is to be published (line 1). Triggers come in a random order; a trigger and its nearest faces that are
+not yet done become their mean. The last group has k to 2k − 1 members (line 5). At least k faces share an output, so
 within one set in which each person appears once no recogniser names its subject with a probability above 1/k.
-`k_same_eigen` shares all of this but the mean; with every component kept the two are one map, because the mean is
+`k_same_eigen` shares all of this but the mean. With every component kept the two are one map, because the mean is
 linear.
 """
 
@@ -24,7 +24,7 @@ from streamdeid.k_same.m import k_same_m_groups
 
 @dataclass(frozen=True)
 class FaceSpace:
-    """The eigenfaces of a set and the set seen through them: what P5's Setup(H, H) makes (its figure 3)."""
+    """The eigenfaces of a set, and its projections onto them: the result of P5's Setup(H, H) (its figure 3)."""
 
     components: Components
     """Mean (N,) and orthonormal basis (c, N); c = 0 when all images are equal."""
@@ -50,9 +50,10 @@ def k_same_pixel(
 def face_space_groups(
     images: Vectors | NDArray[np.uint8], k: int, rng: np.random.Generator, components: int | None = None
 ) -> tuple[Vectors, FaceSpace, tuple[tuple[int, ...], ...]]:
-    """What both algorithms start from: the images as float64 (n, N), their face space, and the groups of rows.
+    """The start of both algorithms: the images as float64 (n, N), their face space, and the groups of rows.
 
-    The groups are those of `k_same_m` on the projections: disjoint, complete, of k to 2k − 1 members. SettingsError.
+    The groups are those of `k_same_m` on the projections: disjoint, complete, of k to 2k − 1 members. Raises
+    SettingsError.
     """
     pixels = np.asarray(images, dtype=np.float64)
     check_faces(pixels, k, least=k)
@@ -60,6 +61,6 @@ def face_space_groups(
         raise SettingsError(f"a face space needs at least 1 component, not {components}")
     found = principal_components(pixels, most=components)
     space = FaceSpace(found, (pixels - found.mean) @ found.basis.T)
-    # Equal images span no space; all distances are 0 there, which one empty axis says too.
+    # Equal images span no space. All their distances are 0, and so they are along one axis of zeros.
     seen = space.projections if len(found.basis) else np.zeros((len(pixels), 1))
     return pixels, space, k_same_m_groups(seen, k, rng)

@@ -1,9 +1,9 @@
 """k-Same-Select: a closed-set algorithm inside each utility class, so that outputs keep the class.
 
-Gross, Airoldi, Malin, Sweeney 2005, as told by P1 section II.B and P4 (docs/methods.md 1.6): the set is split by a
-label (gender, expression) and k-Same runs in each part. P4 compares itself with the AAM version, "k-Same-M-Select",
-which is the default here. The labels come from the caller, who may have them from a classifier; the price of publishing
-them is `attributes.leakage`.
+Gross, Airoldi, Malin, Sweeney 2005, as described by P1 section II.B and P4 (docs/methods.md 1.6): a label (gender,
+expression) splits the set, and k-Same runs in each part. P4 compares itself with the AAM version, "k-Same-M-Select",
+which is the default here. The labels come from the caller, who may have them from a classifier; `attributes.leakage`
+gives the price of publishing them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def k_same_select(
     """De-identify each class on its own: float64 (n, d) and a label per row → float64 (n, d), row for row.
 
     Every class needs k members, or as many as `algorithm` asks for. Each class, in the order of the sorted labels, has
-    a generator of its own spawned from `rng`: what one class gets depends on no other class's faces. SettingsError,
-    which names the class, when a class is too small; also when labels and faces differ in number.
+    its own generator spawned from `rng`, so the outputs of one class depend on no other class's faces. Raises
+    SettingsError, which names the class, when a class is too small; also when labels and faces differ in number.
     """
     check_faces(faces, k, least=k)
     tags = np.asarray(labels)

@@ -1,4 +1,4 @@
-"""What is measured of one face in one frame before anything is replaced: pose, fit, signals, glasses, what hides it.
+"""Measures one face in one frame before anything is replaced: pose, fit, signals, glasses, and what occludes it.
 
-The last step of the analysis. Nothing here decides how a face is protected, and nothing is rendered.
+This is the last step of the analysis. Nothing here decides how a face is protected, and nothing is rendered.
 """

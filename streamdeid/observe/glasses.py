@@ -1,8 +1,9 @@
-"""Whether somebody wears glasses, and what is seen of them beside the cover. `render.glasses` draws a plain frame then.
+"""Finds whether a person wears glasses, and what is visible of them beside the new face.
 
-One bit of a person that is kept, and said (docs/privacy.md): lines that run from the eyes' corners level outwards over
-plain skin, and along an arc below each eye. Measured as paths of strongest contrast to both of their sides, by the
-weakest of their parts: a line that ends is a fold.
+`render.glasses` then renders a plain frame. That is one bit of a person that is kept, and this is said to users
+(docs/privacy.md). The signs are lines that run outwards from the eyes' corners, level over plain skin, and lines along
+an arc below each eye. They are measured as the paths of strongest contrast to both of their sides, by the weakest of
+their parts: a line that ends is a fold.
 """
 
 from __future__ import annotations
@@ -18,55 +19,57 @@ from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.core.kernel_cache import kernel
 
 _SPAN = 40.0
-"""Pixels between the eyes in the strip that is measured."""
+"""Pixels between the eyes in the strip of the picture that is measured."""
 STRIP = (128, 64)
-"""Width and height of the strip; the eyes are level, about its middle."""
+"""Width and height of the strip in pixels; the eyes are level, about its middle."""
 _BLACK = 12.0
 """Grey levels added before logarithms."""
 _ASIDE = 3, 2
-"""Distance to either side at which a temple and a rim are compared to their surroundings, pixels of the strip."""
+"""Distance to either side at which a temple and a rim of the glasses are compared to their surroundings, pixels of the
+strip."""
 _CONTRASTS = (-0.02, 0.25)
-"""Least and most that one place of a line counts: hair before a wall is no better a line than a thin wire."""
+"""Least and most that one place of a line counts: hair before a wall must not count as a better line than a thin
+wire."""
 _ROWS = slice(8, 42)
 _WITHIN = (slice(20, 34), slice(94, 108))
 """Columns of the strip from the eyes' corners to the rim of the face."""
 _BESIDE = (slice(8, 22), slice(106, 120))
-"""Columns outside of it."""
+"""Columns of the strip outside the face."""
 _PARTS = 2, 4
-"""Parts of a temple and of a rim."""
+"""Numbers of parts into which a temple and a rim are divided."""
 _ARC = np.deg2rad(np.arange(20.0, 161.0, 4.0)), np.arange(8.0, 26.0), 1.15
 """Directions and radii below an eye, pixels of the strip, and how much wider than high a rim is."""
 _RIM_SHARE = 2.0
-"""Weight of the rims beside that of the temples: wires before cheeks have half the contrast."""
+"""Weight of the rims relative to that of the temples: wires before cheeks have half the contrast."""
 _ON, _OFF = 0.14, 0.09
-"""Strength of the lines, natural log, from which a frame is drawn and below which it no longer is: glasses that come
-and go would be worse than none. Chosen on 224 photographs of LFPW's test set and London's 102;
-`benchmarks/looks/glasses.py` says what these and others give. Of the clips those with glasses have .156, no other one
-more than .094."""
+"""Strength of the lines, natural log, from which a frame of glasses is rendered, and below which it no longer is:
+glasses that come and go would be worse than none. Chosen on 224 photographs of LFPW's test set and London's 102;
+`benchmarks/looks/glasses.py` says what these and others give. The clips with glasses have .156, no other clip has more
+than .094."""
 LEAST_WIDTH = 64.0
-"""Pixels that a face must be wide for its glasses to be seen, and not only guessed."""
+"""Width in pixels that a face must have for its glasses to be seen, and not only guessed."""
 FRONTAL = np.deg2rad(10.0)
-"""Turn up to which both temples are well seen."""
+"""Turn in radians up to which both temples are well visible."""
 _SETTLED = 3
-"""Faces seen before anything is drawn."""
+"""Number of faces that must be seen before any glasses are rendered."""
 _EVERY = 5
-"""Once it is settled, one face of so many is looked at."""
+"""Once it is settled whether glasses are worn, one face of so many is looked at."""
 _FOLLOW = 0.18
 """Share of the newest face that was looked at in the running means: about a second."""
 
 
 @dataclass(frozen=True)
 class Glasses:
-    """What of somebody's glasses is seen beside the cover."""
+    """What is visible of a person's glasses beside the new face."""
 
     colour: Pixels
     """float32 (3,): RGB of the temples."""
     height: float
-    """How far below the eyes the temples leave the face, distances between the eyes."""
+    """How far below the eyes the temples leave the face, in distances between the eyes."""
 
 
 class GlassesReader:
-    """Whether the face of one track wears glasses, over its frames."""
+    """Finds whether the face of one track wears glasses, over its frames."""
 
     def __init__(self) -> None:
         self._means: NDArray[np.float64] | None = None
@@ -74,8 +77,11 @@ class GlassesReader:
         self._worn = False
 
     def __call__(self, image: NDArray[np.uint8], points: Points, yaw: float, width: float) -> Glasses | None:
-        """Look at a face: RGB uint8 (h, w, 3) of its surroundings, its landmarks (81, 2) there, its turn in radians and
-        its width in pixels of the frame. A turned or small one changes nothing."""
+        """Look at a face; return its glasses, None where none are worn, or not known yet to be.
+
+        image: RGB uint8 (h, w, 3) of its surroundings. points: its landmarks (81, 2) there. yaw: its turn in radians.
+        width: in pixels of the frame. A turned or small face changes nothing.
+        """
         self._age += 1
         due = self._count < _SETTLED or self._age >= _EVERY
         if due and abs(yaw) <= FRONTAL and width >= LEAST_WIDTH:
@@ -104,7 +110,7 @@ def _measured(strip: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def _below_eye(grey: Pixels, side: int) -> Pixels:
-    """What lies below the left (-1) or right (1) eye of a strip (h, w), float32 (radii, directions)."""
+    """The area below the left (-1) or right (1) eye of a strip (h, w), float32 (radii, directions)."""
     angle, radius, wider = _ARC
     x = STRIP[0] / 2 + side * _SPAN / 2 + wider * radius[:, None] * np.cos(angle)
     y = STRIP[1] / 2 + radius[:, None] * np.sin(angle)
@@ -112,15 +118,15 @@ def _below_eye(grey: Pixels, side: int) -> Pixels:
 
 
 def _standing_out(block: NDArray[np.uint8], path: NDArray[np.intp]) -> Pixels:
-    """Mean colour (3,) of the half of a line's places, rows (w,) of a block (h, w, 3), that stands out most from it: in
-    the other half the line may have ended."""
+    """Mean colour (3,) of that half of a line's places that stands out most from the block; in the other half the line
+    may have ended. The places are rows (w,) of a block (h, w, 3)."""
     line = block[path, np.arange(len(path))].astype(np.float32)
     apart = np.abs(line - block.reshape(-1, 3).mean(axis=0)).sum(axis=1)
     return np.asarray(line[apart >= np.median(apart)].mean(axis=0), np.float32)
 
 
 def eyes_strip(image: NDArray[np.uint8], points: Points) -> NDArray[np.uint8]:
-    """The eyes' surroundings, level and _SPAN apart, uint8 (*STRIP reversed, 3)."""
+    """The eyes' surroundings, with the eyes level and _SPAN apart, uint8 (*STRIP reversed, 3)."""
     left, right = points[LEFT_EYE].mean(axis=0), points[RIGHT_EYE].mean(axis=0)
     along = right - left
     span = max(float(np.hypot(*along)), 1e-6)
@@ -133,11 +139,11 @@ def eyes_strip(image: NDArray[np.uint8], points: Points) -> NDArray[np.uint8]:
 
 @kernel
 def line_in(block: Pixels, aside: int, parts: int) -> tuple[float, NDArray[np.intp]]:
-    """The strongest line through logs (h, w) from left to right, a row up or down at most from column to column: mean
-    contrast of the weakest of its parts, 0 where there is no line, and its rows (w,).
+    """The strongest line through logs (h, w): mean contrast of the weakest of its parts, 0 where there is no line, and
+    its rows (w,). The line goes from left to right, and moves up or down by at most one row from column to column.
 
-    Contrast is that to the nearer in tone of what is `aside` rows above and below, where both differ the same way; a
-    line is all darker or all lighter.
+    The places `aside` rows above and below are compared. The contrast is that to the one nearer in tone, where both
+    differ in the same direction; a line is all darker or all lighter.
     """
     height, width = block.shape
     best, strength, chosen = 0.0, 0.0, np.full(width, height // 2)

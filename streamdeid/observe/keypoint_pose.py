@@ -1,7 +1,7 @@
 """The pose of a head from a detector's five keypoints, for faces that have no landmarks (docs/methods.md 8.1).
 
-Weak perspective of the mean head: place, size, turn, nod and roll, six numbers. What the five points of different heads
-have in common with the mean head's is the pose; what they have not, a person's own proportions, is thrown away.
+The mean head is seen in weak perspective: place, size, turn, nod and roll are six numbers. What the five points of a
+head have in common with the mean head's is the pose. The rest, a person's own proportions, is thrown away.
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ from streamdeid.observe.smoothing import OneEuro
 KEYPOINT_VERTICES = (33, 133), (362, 263), (4, 49, 279), (61,), (291,)
 """Vertices of the landmarker's mesh whose means are the keypoints: corners of the eyes, tip and wings of the nose,
 corners of the mouth. On 205 good meshes of six clips the network's nose lay 36 pixels of the model's frame in front of
-them, the tip alone lies at 59, this mean at 41; the others agree to 5."""
+the others; the tip alone lies at 59, this mean at 41. The other keypoints agree to 5."""
 FITS = 0.07
-"""Root mean square distance of the points from the mean head's, share of the face's width, up to which they are a
-head's."""
+"""Largest root mean square distance of the points from the mean head's, share of the face's width, at which they are
+taken for a head's."""
 _SPREAD = np.array([0.035, 0.035, 0.045, 0.045, 0.045])
-"""How far eyes, nose and corners of the mouth are off, shares of the width."""
+"""Usual error of the eyes, the nose and the corners of the mouth, shares of the face's width."""
 _TAIL = 2.0
-"""Spreads from which a point counts clearly less."""
+"""Number of spreads from which a point counts clearly less."""
 _SIDE = 1.16
 """Mean side of the detector's box over the width of the face."""
 _USUAL = np.array([0.0, 0.0, 0.05, 0.0])
-"""What is expected of the log of the size over the box's, of yaw, nod and roll (radians)."""
+"""Expected values: log of the size over that of the box, yaw, nod and roll (radians)."""
 _RANGE = np.array([0.14, 1.0, 0.4, 0.9])
-"""How far from that they usually are. A narrower nod (0.28) halves nods of 25 degrees and more, and on 273 meshes of
-eleven clips nod was read no better with it."""
+"""How far these values usually are from the expected ones. A narrower nod (0.28) halves nods of 25 degrees and more,
+and on 273 meshes of eleven clips nod was read no better with it."""
 _STARTS = np.array([0.0, -0.9, 0.9])
 """Yaws from which the search begins."""
 _ROUNDS = 12
 _CLOSE = 1e-5
-"""Rounds of the search, which ends when no parameter moves farther than this."""
+"""Movement of a parameter below which the search ends; it ends at the latest after `_ROUNDS` rounds."""
 _YAW, _NOD = 1.7, 1.2
-"""Largest yaw and nod, radians: beyond, nobody sees a face."""
+"""Largest yaw and nod, radians: beyond them no face is visible."""
 _UNITS = np.array([12.0, 12.0, 5.0, 5.0, 5.0, 5.0])
-"""What the filter multiplies places (widths), log size and angles (radians) with, so that a speed of 1 is one that does
-not come of noise alone: from frame to frame places of heads at rest change by 0.026, log sizes by 0.035 and yaws by
-0.08 (medians of 690 pairs in four clips)."""
+"""Factors by which the filter multiplies places (widths), log size and angles (radians). A speed of 1 is then one that
+does not come from noise alone: from frame to frame places of heads at rest change by 0.026, log sizes by 0.035 and yaws
+by 0.08 (medians of 690 pairs in four clips)."""
 _PAUSE = 0.5
 """Seconds without a pose after which the filter begins anew."""
 
 
 @dataclass(frozen=True)
 class KeypointPose:
-    """The view of a head. Angles are those of `HeadPose`."""
+    """The pose of a head in the picture. Angles are those of `HeadPose`."""
 
     x: float
-    """Where the middle of the five points of the mean head is, pixels."""
+    """Place of the middle of the mean head's five points, x and y, pixels."""
     y: float
     size: float
     """Width that the face would have if it looked into the camera, pixels."""
@@ -73,7 +73,7 @@ class KeypointPose:
 
     @property
     def tilt(self) -> float:
-        """How far it is turned in the picture from the nearest quarter turn, radians from -pi / 4 to pi / 4."""
+        """How far the head is turned in the picture from the nearest quarter turn, radians from -pi / 4 to pi / 4."""
         return math.remainder(self.roll, math.pi / 2)
 
     @property
@@ -92,7 +92,7 @@ class KeypointPose:
         return replace(self, x=x, y=y, size=self.size * camera.scale, roll=_wrapped(self.roll + camera.angle))
 
     def head_pose(self, head: MeanHead) -> HeadPose:
-        """The view of the model's frame."""
+        """The same pose as a view of the model's frame."""
         scale, rotation = self.size / head.width, self.rotation
         middle = scale * (rotation @ head.middle)
         return HeadPose(scale, rotation, np.array([self.x, self.y]) - middle[:2])
@@ -100,18 +100,18 @@ class KeypointPose:
 
 @dataclass(frozen=True)
 class MeanHead:
-    """Where the mean head has the keypoints."""
+    """The places of the keypoints on the mean head."""
 
     keypoints: Points
-    """float64 (5, 3): about their middle, widths of the model's frame; the third is depth."""
+    """float64 (5, 3): keypoints relative to their middle, in widths of the model's frame; the third is depth."""
     middle: Points
-    """float64 (3,): their middle, pixels of the model's frame."""
+    """float64 (3,): the middle of the keypoints, pixels of the model's frame."""
     width: float
-    """Of the model's frame, pixels."""
+    """Width of the model's frame, pixels."""
 
     @classmethod
     def of(cls, fitting: FitModel) -> MeanHead:
-        """Of a model."""
+        """The mean head of a model."""
         places = np.array([fitting.solid.mesh[list(some)].mean(axis=0) for some in KEYPOINT_VERTICES])
         width, middle = float(fitting.model.frame_size[0]), places.mean(axis=0)
         return cls((places - middle) / width, middle, width)
@@ -132,11 +132,11 @@ def points_of_landmarks(landmarks: Points) -> Points:
 
 
 def pose_of_keypoints(keypoints: Points, box: Box, head: MeanHead) -> KeypointPose | None:
-    """The pose of a head by its keypoints; None where they are no head's.
+    """The pose of a head by its keypoints; None where they are not a head's.
 
     keypoints float64 (5, 2): the person's right eye (on the left of the picture), left eye, tip of the nose, right and
-    left corner of the mouth, pixels. box: the same detection's, x0, y0, x1, y1 in pixels. The most probable pose is
-    taken: points are off by a law with long tails, size, yaw, nod and roll by the normal one.
+    left corner of the mouth, pixels. box: of the same detection, x0, y0, x1, y1 in pixels. The most probable pose is
+    taken: the errors of points follow a law with long tails, size, yaw, nod and roll the normal one.
     """
     side = ((box[2] - box[0]) + (box[3] - box[1])) / 2
     if keypoints.shape != (5, 2) or not np.isfinite(keypoints).all() or not 0 < side < np.inf:
@@ -153,8 +153,8 @@ def pose_of_keypoints(keypoints: Points, box: Box, head: MeanHead) -> KeypointPo
 
 
 def turns_of(keypoints: Points) -> int:
-    """How often a head was turned by a quarter, clockwise on the screen, 0 to 3, by keypoints (5, 2) of it: the turn
-    that brings its mouth nearest to below its eyes."""
+    """The number of quarter turns of a head, clockwise on the screen, 0 to 3, by its keypoints (5, 2): the turn that
+    brings its mouth nearest to below its eyes."""
     x, y = (keypoints[3:].mean(axis=0) - keypoints[:2].mean(axis=0)).tolist()
     return round(math.atan2(-x, y) / (math.pi / 2)) % 4
 
@@ -167,16 +167,16 @@ def _turned(points: Points, turn: int) -> Points:
 
 @dataclass
 class PoseFilter:
-    """The poses of one tracklet, steadied: One-Euro (2 Hz, 0.35; docs/methods.md 8.1)."""
+    """Steadies the poses of one tracklet: One-Euro (2 Hz, 0.35; docs/methods.md 8.1)."""
 
     _smooth: OneEuro = field(default_factory=lambda: OneEuro(2.0, 0.35))
     _start: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    """Place and size at which it began: the origin and unit of places."""
+    """Place and size at which the filter began: the origin and unit of places."""
     _last: tuple[float, float] | None = None
     """Time in seconds and roll of the last pose."""
 
     def carried(self, camera: CameraMotion) -> None:
-        """The camera moved before the next frame."""
+        """Account for a motion of the camera before the next frame."""
         value = self._smooth.value
         if value is None or self._last is None:
             return
@@ -209,7 +209,7 @@ def _wrapped(angle: float) -> float:
 
 @kernel
 def _most_probable(seen, model, starts, spread, usual, width):  # type: ignore[no-untyped-def]
-    """The best of what the search finds from several yaws: how far the points are off (root mean square, in sizes of
+    """The best pose that the search finds from several yaws: how far the points are off (root mean square, in sizes of
     the head), log size, yaw, nod, roll and place."""
     best, least, squares = np.full(6, np.nan), np.inf, np.nan
     for k in range(len(starts)):
@@ -223,8 +223,9 @@ def _most_probable(seen, model, starts, spread, usual, width):  # type: ignore[n
 
 @kernel
 def _fitted(seen, model, yaw, spread, usual, width, found):  # type: ignore[no-untyped-def]
-    """Gauss-Newton with Marquardt's damping from a yaw on: the most probable log size, yaw, nod, roll and place (6,)
-    of points seen (5, 2) on a model (5, 3) about its middle, both in widths; what `_equations` says there."""
+    """The most probable pose near a yaw, by Gauss-Newton with Marquardt's damping: log size, yaw, nod, roll and place
+    (6,), written to `found`. The points seen (5, 2) and the model (5, 3) about its middle are both in widths. Returns
+    what `_equations` tells there of cost and squares."""
     p, q = np.empty(6), np.empty(6)
     _started(seen, model, yaw, p)
     matrix, right, system, step = np.empty((6, 6)), np.empty(6), np.empty((6, 6)), np.empty(6)
@@ -256,7 +257,8 @@ def _fitted(seen, model, yaw, spread, usual, width, found):  # type: ignore[no-u
 
 @kernel
 def _started(seen, model, yaw, p):  # type: ignore[no-untyped-def]
-    """Size, roll and place with which a model (5, 3), turned by a yaw, fits points (5, 2) best (Procrustes)."""
+    """Start at the size, roll and place with which a model (5, 3), turned by a yaw, fits points (5, 2) best
+    (Procrustes)."""
     real, imaginary, extent, x, y = 0.0, 0.0, 1e-12, 0.0, 0.0
     for i in range(len(seen)):
         u, v = np.cos(yaw) * model[i, 0] + np.sin(yaw) * model[i, 2], model[i, 1]
@@ -270,9 +272,9 @@ def _started(seen, model, yaw, p):  # type: ignore[no-untyped-def]
 
 @kernel
 def _equations(seen, model, p, spread, usual, width, matrix, right):  # type: ignore[no-untyped-def]
-    """Normal equations (6, 6) and (6,) of a step from p; what p costs, and the sum of squares of how far the points
-    are off. A point that is d spreads off costs t^2 log(1 + (d / t)^2), t = `_TAIL`; log size, yaw, nod and roll cost
-    the squares of how far they are from the usual, in their widths."""
+    """Normal equations (6, 6) and (6,) of a step from p; returns the cost of p, and the sum of squares of how far the
+    points are off. A point that is d spreads off costs t^2 log(1 + (d / t)^2), t = `_TAIL`. Log size, yaw, nod and roll
+    cost the squares of their distances from the usual values, in units of `width`."""
     size = np.exp(p[0])
     cy, sy, cn, sn, cr, sr = np.cos(p[1]), np.sin(p[1]), np.cos(p[2]), np.sin(p[2]), np.cos(p[3]), np.sin(p[3])
     matrix[:], right[:] = 0.0, 0.0

@@ -1,4 +1,4 @@
-"""What is measured of one face in one frame, before anything is replaced."""
+"""Measures one face with landmarks in one frame, before anything is replaced."""
 
 from __future__ import annotations
 
@@ -29,45 +29,48 @@ from streamdeid.observe.smoothing import FaceSmoother
 from streamdeid.observe.turned_view import TurnedReader, TurnedView
 
 SMALL_WIDTH = 96
-"""Width in pixels that a face is reduced to for fit and light: half as wide again as their frame."""
+"""Width in pixels to which a face is reduced for fit and light: half as wide again as their frame."""
 _MARGIN = 0.22
-"""Surroundings looked at for hair, share of the face's width."""
+"""Width of the surroundings in which hair is looked for, share of the face's width."""
 _JUMP = 0.5
 """Mean displacement between two frames, share of the face's width, from which nothing of the last frame counts: a cut
 that was missed, another face, or a head so quick that smoothing would only lag."""
 _SHUTTER = 0.04
-"""Longest time, seconds, for which the shutter of a camera is open: the motion in a frame is that of so long."""
+"""Longest time, seconds, for which a camera's shutter is open: a frame holds the motion of no more than that time."""
 _STRANGEST = 0.25
-"""Mean distance of the landmarks from the fitted face, share of the face's width, from which they are no face's. Faces
-of the clips stay under 0.11, random points and landmarks in a wrong order are beyond 4."""
+"""Mean distance of the landmarks from the fitted face, share of the face's width, from which they are not a face's.
+Faces of the clips stay under 0.11, random points and landmarks in a wrong order are beyond 4."""
 _SMEAR = ((0.75, 0.85), (0.3, 0.03))
-"""Sharpness of a face of 64 pixels and wider, and the most that it can have been smeared to either side while the
-shutter was open, share of its width. Drawn faces smeared by .02 have .79 to .97, by .04 to .15 at most .84 (half of
-them below .68); faces of the clips are above .86, whatever their motion: their cameras' shutters are short."""
+"""Sharpness of a face of 64 pixels and wider, and the most by which it can have been smeared to either side while the
+shutter was open, share of its width. Rendered faces smeared by .02 have .79 to .97, by .04 to .15 at most .84 (half of
+them below .68). Faces of the clips are above .86, whatever their motion: their cameras' shutters are short."""
 _BESIDES, _STILLER, _FEWEST, _SHARP = 25, 0.5, 3, 0.95
-"""Frames before with which a face's sharpness is compared, the share of its motion now up to which it moved less there,
-how many such there must be, and what of sharpness it has where nothing blurs it. A face that is about as sharp as in
-the middle one of them was smeared by hardly more than it can have been in that (not in any: one may be out of focus).
-In soft pictures it was taken for smeared whenever the camera moved, and its cover grew to a third more than the head
-(crowd_1080p through a window that moves). Of 58 soft faces of the clips, smeared by .04 of their width to either side,
-nine of ten keep at most .84 to .92 of their sharpness, by .08 .76 to .88."""
+"""How a face's sharpness is compared with that of frames before: how many frames, the share of its motion now up to
+which it moved less there, how many such frames there must be, and the sharpness of a face that nothing blurs. A face
+that is about as sharp as in the middle one of them was smeared by hardly more than it can have been in that one (not in
+any of them: one may be out of focus). Before, a face in a soft picture was taken for smeared whenever the camera moved,
+and the new face grew to a third more than the head (crowd_1080p through a window that moves). Of 58 soft faces of the
+clips, smeared by .04 of their width to either side, nine of ten keep at most .84 to .92 of their sharpness, by .08 .76
+to .88."""
 _FOLLOW = 0.4
-"""Share by which the silhouette's last place is left in a frame: it grows at once and shrinks slowly."""
+"""Share by which the silhouette leaves its last place in a frame when it shrinks; it grows at once."""
 _AS_GOOD = 0.002
-"""Rise of the fit's residual over that of the last fit that was gone on with to its end, up to which the landmarks'
-correction of the frame before is right: the face is fitted as well as it can be. Rules ask for it to a hundredth."""
+"""Rise of the fit's residual over that of the last complete fit, up to which the landmarks' correction of the frame
+before is kept: the face is then fitted as well as it can be. Rules need the residual to a hundredth."""
 _FITS = 0.5
-"""Residual from which every fit is gone on with: the least that a rule asks about is 0.6 (`levels`). With the same for
-all residuals 10 of 1,000 faces of crowd_1080p and stage_and_audience, fitted badly, got another protection level."""
+"""Residual from which every fit is completed: the least that a rule asks about is 0.6 (`levels`). When the same was
+done for all residuals, 10 of 1,000 faces of crowd_1080p and stage_and_audience, fitted badly, got another protection
+level."""
 _NO_HAIR = -0.06
-"""Natural log of the brightness above the forehead over the skin's from which it is taken for hair."""
+"""Natural log of the brightness above the forehead over the skin's, below which it is taken for hair."""
 _HAIR_REACHES, _HAIR_QUANTILE = (1.12, 1.2, 1.28), 0.15
-"""Where hair is looked for, distances from the middle of the face over those of the forehead's rim, and what counts of
-what is found there: the mesh ends somewhere on the forehead, and much of what lies above it is skin or a shine. Of 14
-people in clips, the median at 1.06 to 1.18 put four with dark hair among the fair, this one, whose is combed back."""
+"""Where hair is looked for, as distances from the middle of the face over those of the forehead's rim, and the quantile
+of what is found there that counts. The mesh ends somewhere on the forehead, and much of what lies above it is skin or a
+shine. Of 14 people in clips, the median at 1.06 to 1.18 put four with dark hair among the fair; this quantile puts one
+there, whose hair is combed back."""
 _ONSET = 1.5
-"""Growth of the speed from frame to frame from which the motion is taken to have begun between the two: only half of it
-lies between their landmarks then."""
+"""Growth of the speed from frame to frame from which the motion is taken to have begun between the two frames: only
+half of it then lies between their landmarks."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,9 @@ class Observation:
     points: Points = field(repr=False)
     """float64 (81, 2): smoothed vertices in pixels of the frame."""
     pose: HeadPose
-    """Smoothed."""
+    """The smoothed pose of the head."""
     frontal: Points = field(repr=False)
-    """float64 (81, 2): smoothed vertices in the model's frame, head pose undone."""
+    """float64 (81, 2): smoothed vertices in the model's frame, with the head pose undone."""
     iris: Points | None = field(repr=False)
     """float64 (2, 2): iris centres in pixels of the frame, smoothed with their eyes; None when not given."""
     small_texture: Pixels = field(repr=False)
@@ -87,16 +90,16 @@ class Observation:
     fit: Fit = field(repr=False)
     hair: float | None
     """Natural log of the brightness of the darkest above the forehead over the skin's: how dark the hair is. None where
-    there is nothing darker to be seen."""
+    nothing darker is visible there."""
     raw: Points = field(repr=False)
     """float64 (81, 2): vertices in pixels of the frame as the landmarker gave them."""
     sweep: Points = field(repr=False)
-    """float64 (81, 2): how far each raw vertex may have moved while the shutter was half open, pixels; zero when the
-    last frame is not known, and little in a sharp picture."""
+    """float64 (81, 2): how far each raw vertex may have moved in half the time that the shutter was open, pixels. It is
+    zero when the last frame is not known, and small in a sharp picture."""
     onset: bool
-    """Whether the motion has just begun: then it may be twice as much."""
+    """Whether the motion has just begun: then the face may have moved twice as far."""
     fresh: bool
-    """True when nothing of the frames before counts: the track's first frame, or a jump."""
+    """True when nothing of the frames before counts: in the track's first frame, or after a jump."""
     signals: Signals
     bare: Points = field(default_factory=lambda: np.zeros(4))
     """float64 (4,): how far the detector's box reaches beyond the landmarks and forehead points at its left, right, top
@@ -106,9 +109,9 @@ class Observation:
     bulge: Points = field(default_factory=lambda: np.ones(len(OUTLINE)), repr=False)
     """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
     turned: TurnedView | None = None
-    """What is seen of a head that is turned; None for one that hardly is, and without the landmarker's mesh."""
+    """What is measured of a turned head; None for a head that is hardly turned, and without the landmarker's mesh."""
     glasses: Glasses | None = None
-    """The stubs of somebody's glasses beside the cover; None where no glasses are worn."""
+    """The visible ends of the person's glasses beside the new face; None where no glasses are worn."""
 
     @cached_property
     def width(self) -> float:
@@ -117,18 +120,18 @@ class Observation:
 
     @property
     def places(self) -> tuple[Points, ...]:
-        """Meshes (81, 2) where the face is now, smeared by its motion."""
+        """Meshes (81, 2) at all places where the face may be in this frame, smeared by its motion."""
         return self.raw, self.raw - self.sweep, self.raw + self.sweep
 
     @property
     def farthest(self) -> tuple[Points, ...]:
-        """The same with all the smear that is possible."""
+        """The same places with all the smear that is possible."""
         return (*self.places, self.raw - 2 * self.sweep, self.raw + 2 * self.sweep) if self.onset else self.places
 
 
 @dataclass(frozen=True)
 class SampledFace:
-    """The pixels of a face with landmarks in one frame, reduced once for all who measure it."""
+    """The pixels of a face with landmarks in one frame, reduced once for everything that measures it."""
 
     raw: Points = field(repr=False)
     """float64 (81, 2): landmarks and forehead points, pixels of the frame."""
@@ -150,23 +153,24 @@ def sampled_face(planes: Planes, face: Face, fitting: FitModel) -> SampledFace |
 
 
 class Observer:
-    """Observes the face of one track from frame to frame (smoothing and the fit's warm start are its state)."""
+    """Observes the face of one track from frame to frame; its state is the smoothing and the fit's warm start."""
 
     def __init__(self, fitting: FitModel) -> None:
         self._fitting = fitting
         self._smooth = FaceSmoother()
         self._correction: Points | None = None
         self._residual = 0.0
-        """Of the last fit that was gone on with to its end."""
+        """Residual of the last complete fit."""
         self._fit: tuple[Fit, Points, Pixels] | None = None
         """The last fit, with the frontal points and the normalised grey texture of its frame."""
         self._signals = SignalReader(fitting)
         self._last: tuple[Points, float] | None = None
         self._expected: Points | None = None
-        """Where the points of the last frame lie in this one, if only the camera moved; None where that stood."""
+        """Where the points of the last frame lie in this one if only the camera moved; None where the camera did not
+        move."""
         self._half: Points | None = None
         self._others: deque[tuple[float, float]] = deque(maxlen=_BESIDES)
-        """Of the frames before: sharpness, and half a motion, share of the width."""
+        """Of the frames before: sharpness, and half the motion, share of the width."""
         self._bulge: Points | None = None
         self._glasses = GlassesReader()
         self._turned = TurnedReader(fitting.solid, fitting.model)
@@ -174,10 +178,10 @@ class Observer:
     def __call__(
         self, planes: Planes, face: Face, time: float, sampled: SampledFace | None = None
     ) -> Observation | None:
-        """Observe a face with landmarks and forehead points in a picture at a time in seconds; sampled: its pixels,
-        where they were reduced before.
+        """Observe a face with landmarks and forehead points in a picture at a time in seconds.
 
-        None when its points have no pose of a face that is seen: the landmarker failed. What comes next starts anew.
+        sampled: its pixels, where they were reduced before. Returns None when its points have no pose of a face that is
+        visible: the landmarker failed. The next observation then starts anew.
         """
         try:
             pixels = sampled_face(planes, face, self._fitting) if sampled is None else sampled
@@ -191,7 +195,7 @@ class Observer:
         return seen
 
     def carried(self, camera: CameraMotion) -> None:
-        """The camera moved before the next frame."""
+        """Account for a motion of the camera before the next frame."""
         self._smooth.carried(camera)
         self._turned.carried(camera)
         if self._last is not None:
@@ -246,7 +250,7 @@ class Observer:
     def _fitted(
         self, reduced: NDArray[np.uint8], to_reduced: Similarity, pose: HeadPose, frontal: Points, small: Pixels
     ) -> Fit:
-        """The fit of a frame; the last one, moved along, where nothing that a rule asks can have changed."""
+        """The fit of a frame: the last one, moved along, where nothing that a rule asks about can have changed."""
         texture = normalised_grey(small @ LUMA)
         if self._fit is not None and self._correction is not None:
             last, there, before = self._fit
@@ -265,8 +269,8 @@ class Observer:
         return fitted
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
-        """Whether the face is a fresh one, half its motion (81, 2) while the shutter may have been open, and whether
-        that has just begun."""
+        """Whether the face is a fresh one, half its motion (81, 2) in the time that the shutter may have been open, and
+        whether that motion has just begun."""
         last, self._last = self._last, (raw, time)
         expected, self._expected = self._expected, None
         if last is None:
@@ -277,13 +281,13 @@ class Observer:
         self._half = half
         onset = before is None or _mean_length(half) > _ONSET * _mean_length(before)
         if before is not None and _mean_length(before) > _mean_length(half):
-            half = before  # while it ends, it may still be as quick as it was
+            half = before  # while the motion ends, it may still be as quick as it was
         jumped = moved if expected is None else raw - expected
         return not _mean_length(jumped) <= _JUMP * float(np.ptp(raw[:, 0])), half, onset
 
     def _bounded(self, half: Points, width: float, sharpness: float, fresh: bool) -> Points:
-        """Motion (81, 2) held to what a face of that width and sharpness can have been smeared by, which is less sharp
-        than where it moves less."""
+        """Half the motion (81, 2), bounded by how far a face of that width and sharpness can have been smeared; frames
+        in which the face moved less tell how sharp it is without the motion."""
         sharp, motion = relative_sharpness(sharpness, width), _mean_length(half) / max(width, 1e-9)
         if fresh:
             self._others.clear()
@@ -292,7 +296,7 @@ class Observer:
         if len(stiller) >= _FEWEST:
             other, there = sorted(stiller)[len(stiller) // 2]
             most = min(most, there + float(np.interp(sharp * max(_SHARP / max(other, 1e-6), 1.0), *_SMEAR)))
-        if not fresh:  # how it moved before its first frame nobody knows
+        if not fresh:  # how it moved before its first frame is not known
             self._others.append((sharp, motion))
         length = np.linalg.norm(half, axis=1, keepdims=True)
         bounded: Points = half * np.minimum(1.0, width * most / np.maximum(length, 1e-9))
@@ -317,8 +321,9 @@ def _apart(raw: Points, found: Keypoints | None) -> float | None:
 
 
 def _sound(seen: Observation, frame_width: float) -> bool:
-    """Whether an observation is made of numbers, and of a face of some width that is like a face of the model at all
-    and is not seen from behind: of a crumpled mesh little would be drawn, of mirrored landmarks nothing."""
+    """Whether an observation is usable: it is made of finite numbers, the face has some width, is like a face of the
+    model at all and is not seen from behind. Of a crumpled mesh little would be rendered, of mirrored landmarks
+    nothing."""
     finite = all(np.isfinite(part).all() for part in (seen.points, seen.frontal, seen.pose.rotation, seen.sweep))
     strange = float(np.linalg.norm(seen.frontal - seen.fit.points, axis=1).mean()) / frame_width
     return finite and seen.width > 1 and strange <= _STRANGEST and bool(seen.pose.rotation[2, 2] > 0)
@@ -329,7 +334,8 @@ def _mean_length(vectors: Points) -> float:
 
 
 def reduced_face(planes: Planes, points: Points, width: float) -> tuple[NDArray[np.uint8], Similarity]:
-    """RGB of the face's surroundings, reduced so that the face is at most `width` pixels wide, and the map into it."""
+    """RGB of the face's surroundings, reduced so that the face is at most `width` pixels wide, and the map from the
+    frame into it."""
     across = float(np.ptp(points[:, 0]))
     low, high = points.min(axis=0) - _MARGIN * across, points.max(axis=0) + _MARGIN * across
     full = planes.size
@@ -348,7 +354,7 @@ def _posed(points: Points, model: AppearanceModel) -> tuple[HeadPose, Points]:
 def _hair(image: NDArray[np.uint8], points: Points, small: Pixels) -> float | None:
     """`Observation.hair`: points (81, 2) in the reduced image (h, w, 3), small texture (f, 3) of the face."""
     centre = points.mean(axis=0)
-    rim = points[FOREHEAD][4:9] - centre  # farther to the sides lies what is beside the head
+    rim = points[FOREHEAD][4:9] - centre  # points farther to the sides may lie beside the head
     places = np.concatenate([centre + rim * reach for reach in _HAIR_REACHES]).round().astype(int)
     height, width = image.shape[:2]
     seen = (places >= 0).all(axis=1) & (places[:, 0] < width) & (places[:, 1] < height)

@@ -1,16 +1,16 @@
-"""Which pixels before a face are surely something else: they may be seen in front of the new face.
+"""Finds the pixels before a face that surely show something else, and may be visible in front of the new face.
 
 An original face pixel that stays visible is a leak; a cup with a face painted over it is only ugly. So a place is
-opened only when everything speaks for it:
+opened only when all of these conditions hold:
 
-* its colour is blue, green or between: colder than grey by far, which skin, lips, teeth, hair, shadow and glare are not
-  in a light in which the rest of this very face is warm;
-* it came: the same track was seen there for a while without that colour;
-* the structure that this face had there is gone, and that of a mean face, too, and what is there instead is plainer: it
-  is no coloured light, no reflection, nothing to see through;
-* it reaches in from outside of the mesh, is no thread, and all of this holds for some frames on end.
+* Its colour is blue, green or between: much colder than grey. Skin, lips, teeth, hair, shadow and glare are not so cold
+  in a light in which the rest of this very face is warm.
+* It came: the same track was seen there for a while without that colour.
+* The structure that this face had there is gone, and that of a mean face, too, and what is there instead is plainer. So
+  it is no coloured light, no reflection, and nothing transparent.
+* It reaches in from outside of the mesh, is no thread, and all of this holds for some frames on end.
 
-A rim of what is left stays covered, and each pixel is asked for its colour once more in the picture itself. Everything
+A rim of such a place stays painted over, and each pixel's colour is checked once more in the picture itself. Everything
 else stays painted over: hands and red or brown things, which have skin's colours; dark ones, as hair and shadow are;
 grey and white ones, as glare is (on a cheek it was opened when a red cup had been learnt: a leak); and what was there
 from the first frame. `benchmarks/leaks/occluders.py` measures what opens, and what must not.
@@ -31,54 +31,55 @@ from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import FLOOR, Opening, coldness, telling
 
 _COLD = 0.04
-"""Coldness (`coldness`) from which a colour can be no face's in neutral light, and"""
+"""Coldness (`coldness`) above which a colour cannot be a face's in neutral light."""
 _BEYOND = 0.12
-"""how much more it must be than that of this face's skin. On 5,732 open faces of 18 clips no patch of a thirtieth of
-the mesh is so cold, whatever its structure; the first one comes at 0 and 0.09."""
+"""How much greater the coldness must be than that of this face's skin. On 5,732 open faces of 18 clips no patch of a
+thirtieth of the mesh is so cold, whatever its structure; the first one comes at 0 and 0.09."""
 _SKIN = -0.05
 """Coldness below which a pixel may be skin in neutral light. A face in a cold light has none: nothing opens."""
 _SKIN_SHARE = 0.3
-"""Share of the mesh that must be so."""
+"""Share of the mesh that must be as warm as that."""
 _BEFORE = 12
-"""Frames in which a place must have been seen without the colour."""
+"""Number of frames in which a place must have been seen without the colour."""
 _FOLLOW = np.float32(0.15)
 """Weight of the newest frame in what is remembered of the face."""
 _FRAMES = 4
-"""Frames for which everything must hold before a place opens."""
+"""Number of frames for which everything must hold before a place opens."""
 _OWN_COLOUR = 0.7
-"""Share of the way from this face's skin to the occluder's colour from which a pixel of the picture shows it: a pixel
-half of which is skin is not meant."""
+"""Share of the way from this face's skin to the occluder's colour from which a pixel of the picture shows the occluder:
+a pixel half of which is skin does not."""
 _LEAST_AREA = 0.03
 """Smallest occluder, share of the mesh."""
 _LEAST_RIM = 4
-"""Pixels along the mesh's rim through which it reaches in."""
+"""Number of pixels along the mesh's rim through which the occluder must reach in."""
 _STRUCTURE = 1.5
-"""Least detail of the face that must be missed where the occluder is: sum over pixels of squared log luma."""
+"""Least detail of the face that must be missing where the occluder is: sum over pixels of squared log luma."""
 _KEPT, _ALIKE, _PLAIN = 0.15, 0.3, 0.5
-"""How much of the face's detail may be found there still (slope, and correlation), and how strong any detail there may
+"""How much of the face's detail may still be found there (slope, and correlation), and how strong any detail there may
 be, as a share of the face's. For plain things .02, .1 and .3 are usual, for lights .8, .8 and 1."""
 _FLAT, _ALIKE_FLAT = 0.2, 0.5
-"""Where detail is as weak as that, chance correlates it with the face's as much as that; frosted glass would more."""
+"""Strength of detail below which chance correlates it with the face's as much as the second number; frosted glass would
+correlate more."""
 _LENIENT = 1.3
-"""The same bounds for a place that is open already are so much wider: no flicker about a threshold."""
+"""Factor by which the same bounds are wider for a place that is open already: no flicker about a threshold."""
 _SHIFT = 2
-"""Pixels by which the mesh may have slid meanwhile: the detail is looked for as far away."""
+"""Pixels by which the mesh may have slid meanwhile: the detail is looked for that far away."""
 _FINE, _COARSE = 1.0, 5.0
 """Band of the detail: sigmas in pixels of the fit's frame."""
 _SMALLEST = 64.0
-"""Width of a face in pixels from which there is detail enough to be missed."""
+"""Width of a face in pixels from which it has enough detail for missing detail to be noticed."""
 _TURN = 0.6
 """Radians of yaw beyond which the mesh shows background beside the cheek."""
 _RIM, _RIM_IMAGE = 2.0, 3.0
 """Safety rim: pixels of the fit's frame (the blur of its sampling), and of the picture (chroma has half its size)."""
 _MOUTH_SHARE = 0.95
-"""Share of the lips' inner rim from which what hides them hides the opening of the mouth, too."""
+"""Share of the lips' inner rim from which an occluder that hides it also hides the opening of the mouth."""
 _SOFT = 2.0
-"""Pixels of the fit's frame over which what is inside the rim opens."""
+"""Pixels of the fit's frame over which the opening inside the safety rim rises from 0 to 1."""
 
 
 class OccluderMask:
-    """Finds what may be seen before the face of one track, from frame to frame."""
+    """Finds the occluders before the face of one track that may stay visible, from frame to frame."""
 
     def __init__(self, fitting: FitModel, mean: Pixels) -> None:
         """mean: the mean face's small texture, float32 (f, 3)."""
@@ -100,7 +101,7 @@ class OccluderMask:
         self._past: Pixels | None = None
 
     def __call__(self, seen: Observation, doubt: bool) -> Opening | None:
-        """What may be seen of an occluder in the track's next frame; None, as mostly, when nothing may.
+        """The opening for an occluder in the track's next frame; None, as in most frames, when nothing may be visible.
 
         doubt: it is not sure that this is still the same face.
         """
@@ -148,7 +149,7 @@ class OccluderMask:
         self._open[:] = False
 
     def _learn(self, texture: Pixels, suspect: Flags) -> None:
-        """Remember what the face looks like where nothing is suspected, over the last quarter of a second or so."""
+        """Remember what the face looks like where no occluder is suspected, over about the last quarter of a second."""
         luma = texture @ LUMA
         if self._past is None:
             self._past = luma
@@ -156,7 +157,8 @@ class OccluderMask:
         self._before += ~suspect
 
     def _occluders(self, where: Flags, texture: Pixels) -> tuple[Flags, Flags]:
-        """Of what has an occluder's colour (h, w): what hides the face, and what of that may be seen."""
+        """Of the places that have an occluder's colour (h, w): which ones hide the face, and which of those may be
+        visible."""
         hides, plain = np.zeros(where.shape, np.bool_), np.zeros(where.shape, np.bool_)
         core = cv2.morphologyEx(where.astype(np.uint8), cv2.MORPH_OPEN, _square(3))
         count, labels, stats, _ = cv2.connectedComponentsWithStats(core, connectivity=4)
@@ -169,7 +171,7 @@ class OccluderMask:
             inner = cv2.erode(part.astype(np.uint8), _square(3)) > 0
             lenient = _LENIENT if (part & self._open).any() else 1.0
             here = self._detail(now, part)
-            # What is remembered may be a red cup that went: a mean face never is.
+            # The remembered face may show a red cup that is gone; a mean face never does.
             if all(gone(here, face, inner, lenient) for face in (past, self._mean)):
                 hides |= part
                 strong = structure(here, past, inner)[2]
@@ -178,7 +180,8 @@ class OccluderMask:
         return hides, plain
 
     def _soft(self, shown: Flags, width: float) -> Pixels:
-        """Weights (h, w) that rise inside the safety rim of what is shown. Beyond the mesh nothing is known: no rim."""
+        """Weights (h, w) that rise inside the safety rim of what is shown. Nothing is known beyond the mesh, so there
+        is no rim there."""
         if not shown.any():
             return np.zeros(shown.shape, np.float32)
         if shown[self._lips].mean() > _MOUTH_SHARE:
@@ -192,7 +195,8 @@ class OccluderMask:
         return np.where(self._inside | self._mouth, weights, cv2.dilate(weights, _square(5)))
 
     def _detail(self, level: Pixels, where: Flags) -> Pixels:
-        """Detail (h, w) of a log luma (f,) in some places only: what lies beside them is no detail of theirs."""
+        """Detail (h, w) of a log luma (f,) in some places only: values beside these places do not count as their
+        detail."""
         weights = where.astype(np.float32)
         picture = self._picture(level) * weights
         fine, coarse = (_blur(picture, s) / (_blur(weights, s) + np.float32(1e-3)) for s in (_FINE, _COARSE))
@@ -203,16 +207,16 @@ class OccluderMask:
 
 
 def gone(now: Pixels, face: Pixels, where: Flags, lenient: float = 1.0) -> bool:
-    """Whether the detail (h, w) that a face has in some places is not what is there now."""
+    """Whether the detail (h, w) that a face has in some places is missing there now."""
     kept, alike, strong, missed = structure(now, face, where)
     chance = (_ALIKE_FLAT if strong < _FLAT else _ALIKE) * lenient
     return missed >= _STRUCTURE and kept < _KEPT * lenient and alike < chance
 
 
 def structure(now: Pixels, past: Pixels, where: Flags) -> tuple[float, float, float, float]:
-    """Of two details (h, w) in some places: the largest slope of the one now on the past one and their largest
-    correlation, over shifts of the mesh; the strength of the one now as a share of the past one's; and the sum of the
-    past one's squares, its mean taken off."""
+    """Compares two details (h, w) in some places: the largest slope of the present one on the past one and their
+    largest correlation, over shifts of the mesh; the strength of the present one as a share of the past one's; and the
+    sum of the past one's squares, its mean taken off."""
     rows, columns = np.nonzero(where)
     if len(rows) < 20:
         return 1.0, 1.0, 1.0, 0.0

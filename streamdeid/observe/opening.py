@@ -1,7 +1,7 @@
-"""An opening in a new face, through which something before the original face is seen; what colours it may have.
+"""An opening in a new face, through which something before the original face is visible, and its possible colours.
 
-`occluders` decides where there is one; this draws it. Each pixel is asked for its colour once more in the picture
-itself, which is finer than the fit's frame in which was decided.
+`occluders` decides where there is an opening; this module renders it. The colour of each pixel is checked once more in
+the picture itself, which is finer than the fit's frame in which the decision was made.
 """
 
 from __future__ import annotations
@@ -20,30 +20,32 @@ from streamdeid.core.frames import Planes
 from streamdeid.observe.observation import Observation
 
 FLOOR = np.float32(8)
-"""Grey levels added before a ratio or a logarithm: dark pixels are mostly noise."""
+"""Grey levels added before a ratio or a logarithm, because dark pixels are mostly noise."""
 _DARK, _BURNT = 36.0, 240.0
-"""Luma from which a colour says something, and level of the brightest channel up to which it does."""
+"""Luma from which a colour is reliable, and level of the brightest channel up to which it is."""
 _OUTWARD = 0.08
-"""Share of the face's width by which an opening goes on beyond the mesh, where the drawing may be wider than it."""
+"""Share of the face's width by which an opening goes on beyond the mesh, where the rendered face may be wider than
+it."""
 
 
 @dataclass(frozen=True)
 class Opening:
-    """Where an occluder is, and may be seen, in one frame."""
+    """Where an occluder is, and may be visible, in one frame."""
 
     weights: Pixels
-    """float32 (h, w) in the fit's frame: 1 where the original shows, 0 where the new face does; 0 everywhere at first,
-    and where it hides the face but is not to be seen."""
+    """float32 (h, w) in the fit's frame: 1 where the original shows, 0 where the new face does. It is 0 everywhere at
+    first, and where the occluder hides the face but must not be visible."""
     hidden: Flags
-    """bool (f,): pixels of the small texture that show the occluder, and what is so near that its colour spills."""
+    """bool (f,): pixels of the small texture that show the occluder, or are so near that its colour spills into
+    them."""
     mouth: bool
-    """Whether the mouth is hidden: what is seen between the lips is then none."""
+    """Whether the mouth is hidden: what is visible between the lips is then not its inside."""
     coldest: float
     """Coldness from which a pixel of the picture may be the occluder's."""
 
     def without(self, texture: Pixels, neutral: Pixels) -> Pixels:
-        """The small texture (f, 3) with the neutral one (f, 3), in the light of the rest, where the occluder hides it:
-        its colour is no light on the face."""
+        """The small texture (f, 3), filled where the occluder hides it with the neutral one (f, 3) in the light of the
+        rest: the colour of the occluder is no light on the face."""
         seen = ~self.hidden
         if not seen.any():
             return neutral
@@ -54,14 +56,17 @@ class Opening:
 
 
 def coldness(colours: Pixels) -> Pixels:
-    """How much colder than grey RGB colours (n, 3) are: what green or blue has more than red, share of the sum."""
+    """How much colder than grey RGB colours (n, 3) are: by how much green or blue exceeds red, share of the sum."""
     red, green, blue = colours[:, 0], colours[:, 1], colours[:, 2]
     return np.asarray((np.maximum(green, blue) - red) / (red + green + blue + 3 * FLOOR), np.float32)
 
 
 def shown_through(opening: Opening, patch: Patch, original: Planes, seen: Observation, fitting: FitModel) -> Pixels:
-    """What is left of the new face, float32 like the patch's `covered`: 1 minus the opening, warped to where the
-    original's face is, and only where the picture itself has the occluder's colour in pixels all around."""
+    """The share of the new face that is left, float32 like the patch's `covered`.
+
+    It is 1 minus the opening, warped to where the original's face is. There is an opening only where the picture itself
+    has the occluder's colour in all pixels around.
+    """
     bare = np.ones(patch.covered.shape, np.float32)
     if not opening.weights.any():
         return bare
@@ -93,6 +98,6 @@ def _cold_picture(planes: Planes, patch: Patch) -> Pixels:
 
 
 def telling(colours: Pixels) -> Flags:
-    """Which RGB colours (n, 3) are neither too dark nor burnt out to say what they are."""
+    """Which RGB colours (n, 3) are neither too dark nor too bright for their colour to be reliable."""
     telling: Flags = (colours @ LUMA > _DARK) & (colours.max(axis=1) < _BURNT)
     return telling

@@ -1,10 +1,10 @@
-"""Growing the outline of a cover until it reaches around all places where the face may be.
+"""Grows the outline of a new face until it contains all places where the original face may be.
 
-Landmarks are smoothed, so the cover of a quick head lags behind it; and the rim of a head that moves while the shutter
-is open is smeared beyond its landmarks. The cover then has to contain the outline that the landmarker gave for this
-very frame, and this outline moved by half the motion either way. For a slow head nothing is changed.
+Landmarks are smoothed, so the new face lags behind a quick head; and the rim of a head that moves while the shutter is
+open is smeared beyond its landmarks. The new face then has to contain the outline that the landmarker gave for this
+very frame, and this outline moved by half the motion in either direction. For a slow head nothing is changed.
 
-The outline of the mesh is not yet the head's: `bulge` takes it to the silhouette.
+The outline of the mesh is not yet that of the head: `bulge` extends it to the silhouette.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.core.kernel_cache import kernel
 
 _LEAST = 0.03
-"""Overhang, share of the face's width, from which the cover is grown: less than half of the feather, in which the
+"""Overhang, share of the face's width, from which the outline is grown: less than half of the feather, in which the
 original shows at the rim anyway. `benchmarks/leaks/edges.py --clips` tells on which frames that is."""
 _MARGIN = 0.035
-"""How much farther it then reaches, share of the face's width: half of the feather, so that what is contained is
-covered more than it shows."""
+"""How much farther the outline then reaches, share of the face's width: half of the feather, so that what is contained
+is covered more than it shows."""
 _BEYOND = 0.02
-"""How much farther than the silhouette the cover reaches, share of the face's width: its feather there (`blend`) is
+"""How much farther than the silhouette the new face reaches, share of the face's width: its feather there (`blend`) is
 half as wide again."""
 _MOST_BULGE = 0.26
-"""Farthest that the silhouette pushes the outline, share of the face's width: what drawn heads take up to 38 degrees of
-turn with a nod of 17, 0.24, and the margin beyond it. Meshes of the clips reach 0.11 up to 30 degrees."""
+"""Farthest that the silhouette pushes the outline, share of the face's width. Rendered heads need 0.24 up to 38 degrees
+of turn with a nod of 17, and this adds the margin. Meshes of the clips reach 0.11 up to 30 degrees."""
 _PARTS = 4
-"""Places looked at on each edge of an outline."""
+"""Number of places looked at on each edge of an outline."""
 
 
 def reaching(
     points: Points, seen: Sequence[Points], possible: Sequence[Points], width: float, least: float = _LEAST
 ) -> Points:
-    """The mesh points (81, 2) with their outline grown to contain the outlines of other meshes (81, 2), the possible
-    ones. width: the face's, pixels.
+    """The mesh points (81, 2) with their outline grown to contain the outlines of the `possible` other meshes (81, 2).
+    width: the face's, pixels.
 
-    The very same array when no outline of the seen ones lies outside by more than `least` of the width.
+    Returns the same array when no outline of the `seen` ones lies outside by more than `least` of the width.
     """
     outline = points[OUTLINE]
     centre = outline.mean(axis=0)
@@ -57,11 +57,11 @@ def reaching(
 
 @kernel
 def _overhang(outline, other):  # type: ignore[no-untyped-def]
-    """How far another outline (m, 2) lies outside of one (n, 2) at most, both about the middle of the first; 0 at
+    """The farthest that another outline (m, 2) lies outside of one (n, 2), both about the middle of the first; 0 at
     least.
 
-    An outline is star-shaped about its middle, near enough: of several crossings of a ray from there the farthest
-    counts, and a place whose ray crosses none is left out.
+    An outline is nearly star-shaped about its middle: where a ray from there crosses it several times, the farthest
+    crossing counts. A place whose ray crosses nothing is left out.
     """
     most = 0.0
     for k in range(len(other) * _PARTS):
@@ -74,8 +74,8 @@ def _overhang(outline, other):  # type: ignore[no-untyped-def]
 
 @kernel
 def _grow(outline, other, margin, growth):  # type: ignore[no-untyped-def]
-    """Raise the factors (n,) by which the points of an outline (n, 2) move away from its middle so that it contains
-    another (m, 2), by a margin."""
+    """Raise the factors (n,) by which the points of an outline (n, 2) move away from its middle, so that the outline
+    contains another one (m, 2), with a margin."""
     for k in range(len(other) * _PARTS):
         x, y, distance = _place(other, k)
         edge, farthest = _left_at(outline, x, y)
@@ -86,7 +86,7 @@ def _grow(outline, other, margin, growth):  # type: ignore[no-untyped-def]
 
 @kernel
 def _place(outline, number):  # type: ignore[no-untyped-def]
-    """One of the places all along an outline (n, 2): direction from the middle, of unit length, and distance."""
+    """One of the places along an outline (n, 2): direction from the middle, of unit length, and distance."""
     first, part = number // _PARTS, number % _PARTS
     share = part / _PARTS
     after = (first + 1) % len(outline)
@@ -98,7 +98,7 @@ def _place(outline, number):  # type: ignore[no-untyped-def]
 
 def _crossings(outline: Points, centre: Points, directions: Points) -> tuple[NDArray[np.intp], Points]:
     """Where rays from a centre (2,) in unit directions (m, 2) leave an outline (n, 2): number of the first point of the
-    edge, and distance from the centre, 0 where no edge is met."""
+    edge, and distance from the centre; 0 where a ray meets no edge."""
     edges, reaches = np.zeros(len(directions), np.intp), np.zeros(len(directions))
     _leave(outline - centre, directions, edges, reaches)
     return edges, reaches
@@ -106,7 +106,7 @@ def _crossings(outline: Points, centre: Points, directions: Points) -> tuple[NDA
 
 @kernel
 def _leave(start, directions, edges, reaches):  # type: ignore[no-untyped-def]
-    """`_crossings`, of an outline (n, 2) about the centre."""
+    """The loop of `_crossings`, for an outline (n, 2) about the centre."""
     for i in range(len(directions)):
         edges[i], reaches[i] = _left_at(start, directions[i, 0], directions[i, 1])
 
@@ -114,7 +114,7 @@ def _leave(start, directions, edges, reaches):  # type: ignore[no-untyped-def]
 @kernel
 def _left_at(outline, x, y):  # type: ignore[no-untyped-def]
     """The edge at which a ray from the middle in a unit direction leaves an outline (n, 2), and how far away; 0 where
-    it meets none."""
+    the ray meets none."""
     count, edge, farthest = len(outline), 0, 0.0
     bx, by = outline[0]
     after = bx * y - by * x
@@ -137,10 +137,10 @@ def _left_at(outline, x, y):  # type: ignore[no-untyped-def]
 
 def bulge(points: Points, silhouette: Points | None) -> Points:
     """Factors float64 (30,) by which the outline of a mesh (81, 2) grows, seen from its middle, to reach a silhouette
-    (n, 2) and a little beyond: 1 where it does, or where there is none.
+    (n, 2) and a little beyond: 1 where it already reaches it, or where there is no silhouette.
 
-    The outline is a fixed ring of points. On the far side of a turned head the face ends beyond it: at 18 to 27 degrees
-    by 6.5 to 11 % of the face's width (docs/methods.md 6.3), cheek and lashes of the person.
+    The outline is a fixed ring of points. On the far side of a turned head the face ends beyond that ring: at 18 to 27
+    degrees by 6.5 to 11 % of the face's width (docs/methods.md 6.3), which are cheek and lashes of the person.
     """
     if silhouette is None:
         return np.ones(len(OUTLINE))

@@ -1,8 +1,8 @@
-"""Where the head of a track is, as far as five points tell: what a posed face is rendered from.
+"""Reads where the head of a track is from five points: a posed face is rendered from that.
 
-A detector answers for whoever is in its view, so a pose counts only where it is this track's: it goes on from the last
-ones, and two networks agreed on a face in most of the last sightings. A face on a sleeve, or a neighbour's, would be
-worse than a redaction.
+A detector reports any face in its view, so a pose counts only where it belongs to this track. It must continue the last
+poses, and two networks must have agreed on a face in most of the last sightings. A posed face on a sleeve, or on a
+neighbour's face, would be worse than a redaction.
 """
 
 from __future__ import annotations
@@ -28,36 +28,37 @@ from streamdeid.observe.keypoint_pose import (
 from streamdeid.tracking.kalman import QUICKEST
 
 SIGHTINGS, _AGREED = 5, 3
-"""Of so many sightings so many must agree before a face is shown ..."""
+"""Number of the last sightings that count, and how many of them must agree before a face is shown ..."""
 _SPARSE, _SPARSE_SIGHTINGS, _SPARSE_AGREED = 0.09, 3, 2
-"""... and of how many how many where frames are so many seconds apart, or more: two looks a tenth of a second apart say
-more than two of one moment, and five would take a second of a camera that takes five frames in it."""
+"""... and, where frames are so many seconds apart or more, how many count and how many must agree. Two looks a tenth of
+a second apart say more than two of one moment, and five would take a second of a camera with five frames a second."""
 _SIZE_STEP, _PLACE_STEP, _YAW_STEP = 1.4, 0.6, 0.7
-"""Ratio of sizes, distance in widths, and turn in radians, from one sighting to the next up to which it is one
-head's. The distance is what is left of it when the face is taken along with the detector's box: who walks by a camera
-of five frames a second goes farther than a width from one to the next, and is the same all the same (of 1,310 steps in
-six clips made so 124 are that far, and 5 without the box; of 8,340 at their own rate 161 and 27), but no farther than
-a face goes (`kalman.QUICKEST`): where the box jumped, too, from a face into the hair above, nothing went there ..."""
+"""Largest ratio of sizes, distance in widths, and turn in radians, from one sighting to the next of one head. The
+distance is what remains after the motion of the detector's box is taken off. A person who walks by a camera of five
+frames a second goes farther than a width from one frame to the next, and is still the same person: of 1,310 steps in
+six clips at that rate 124 are that far, and 5 after the motion of the box is taken off; of 8,340 at their own rate 161
+and 27. Of the box's motion no more counts than a face can go (`kalman.QUICKEST`): where the box jumped, too, from a
+face into the hair above, no face went there ..."""
 _LEAST_STEP = 0.04
-"""... in this time at least, seconds: times can repeat, and step back."""
+"""... in this time at least, seconds: times can repeat, or step back."""
 _ASIDE = 0.45
-"""How far the middle of a face by points may lie from that of the detector's box, shares of its sides."""
+"""Largest distance of the middle of a face by points from that of the detector's box, shares of the box's sides."""
 _WIDER = 1.8
 """Longer side of that box over the mean side of the face by points, up to which both are of one face. Of 3,868 posed
-faces in ten clips 42 were above (in half of the clips 99 of 100 are below 1.75): points in somebody's collar or hair
-most often, and what was rendered over both went across the neighbour."""
+faces in ten clips 42 were above (in half of the clips 99 of 100 are below 1.75). Most often these were points in a
+person's collar or hair, and what was rendered over both places went across a neighbour."""
 HELD = 3
-"""Frames in a row for which a head keeps its pose although no points show it."""
+"""Number of frames in a row for which a head keeps its pose although no points show it."""
 _PRESENCE = 0.8
-"""Of a mesh, from which its own points tell the pose where no others were asked for."""
+"""Presence of a face from which its own mesh or landmarks tell the pose, where no keypoints were asked for."""
 _MOST_YAW, _MOST_NOD, _MOST_TILT = math.radians(85), math.radians(35), math.radians(35)
-"""Turn, bend and tilt up to which a posed face is shown: beyond, points read by the second network say too little. It
-takes tilted heads for upright ones (docs/methods.md 8)."""
+"""Largest turn, bend and tilt at which a posed face is shown. Beyond them the points that the second network reads are
+not reliable: it takes tilted heads for upright ones (docs/methods.md 8)."""
 _COMES_BACK = math.radians(5)
-"""By how much less it is turned when a face is shown again: no flicker about a limit."""
+"""How much less a head must be turned before its face is shown again: no flicker about a limit."""
 _FAR_YAW, _FAR_TILT, _FARTHER = math.radians(50), math.radians(15), 0.15
-"""Turn and tilt from which they say less than for others, and what the place of the face is grown by then, share of its
-sides."""
+"""Turn and tilt from which the points are less reliable, and by how much the place of the face is then grown, share of
+its sides."""
 
 
 @dataclass(frozen=True)
@@ -65,22 +66,22 @@ class PosedView:
     """A head's pose in one frame."""
 
     pose: KeypointPose
-    """Steadied."""
+    """The pose after the filter has steadied it."""
     box: Box
     """The face from hairline to chin, pixels."""
     sighted: Box
-    """Where the detector saw the face: what is rendered has to cover that, too."""
+    """Where the detector saw the face, pixels: what is rendered has to cover that box, too."""
     agreed: bool
     """Whether most of the last sightings agreed that there is a face, and where."""
     back: bool = False
     """Whether the head was turned away in the last sighting."""
     held: bool = False
-    """Whether no points of this frame tell it, but those of a few frames before."""
+    """Whether the pose comes from a few frames before, because no points of this frame tell it."""
     chain: object | None = field(default=None, compare=False, repr=False)
-    """Views with the same one go on from each other; its reader takes a new one where points jump."""
+    """Views with the same object here continue each other; the reader starts a new object where points jump."""
     besides: tuple[Box, ...] = ()
-    """Other places that are covered as well, pixels: where it was a moment ago, or where its points say that it is and
-    it is not believed."""
+    """Other places that have to be covered, pixels: where the face was a moment ago, or where its points say that it is
+    when that is not believed."""
 
     def carried(self, camera: CameraMotion) -> PosedView:
         """The same head after the camera moved."""
@@ -88,7 +89,7 @@ class PosedView:
         return replace(self, pose=pose, box=box, sighted=sighted, besides=tuple(map(camera.box, self.besides)))
 
     def moved(self, box: Box) -> PosedView:
-        """The same head where the detector, or whoever follows it, sees the face now: in a box, pixels."""
+        """The same head at the box, pixels, where the detector sees the face now, or where the tracker expects it."""
         before, now = np.reshape(self.sighted, (2, 2)), np.reshape(box, (2, 2))
         shift = now.mean(axis=0) - before.mean(axis=0)
         x0, y0, x1, y1 = (float(v) for v in np.array(self.box) + np.tile(shift, 2))
@@ -96,7 +97,7 @@ class PosedView:
         return replace(self, pose=pose, box=(x0, y0, x1, y1), sighted=box)
 
     def towards(self, view: PosedView, share: float) -> PosedView:
-        """The same head, turned and sized by a share, 0 to 1, on the way to a later view of it."""
+        """The same head in its place, turned and sized by a share, 0 to 1, of the way to a later view of it."""
         pose, to = self.pose, view.pose
         size = pose.size * (to.size / pose.size) ** share
         yaw, nod = (a + share * (b - a) for a, b in ((pose.yaw, to.yaw), (pose.nod, to.nod)))
@@ -107,7 +108,7 @@ class PosedView:
 
     def between(self, view: PosedView, share: float, sighted: Box, told: PosedView | None) -> PosedView:
         """The same head a share, 0 to 1, of the way to a later view of it, in place too. sighted: where the detector
-        sees the face, and told: what its own points tell, both of which are covered as well."""
+        sees the face. told: what its own points tell. Both places are covered as well."""
         here, there = np.array(self.box), np.array(view.box)
         x0, y0, x1, y1 = (float(v) for v in here + share * (there - here))
         pose, to, turned = self.pose, view.pose, self.towards(view, share).pose
@@ -116,23 +117,24 @@ class PosedView:
         return replace(self, pose=replace(turned, x=x, y=y), box=(x0, y0, x1, y1), sighted=sighted, besides=besides)
 
     def reaches(self, view: PosedView, seconds: float = 0.0) -> bool:
-        """Whether another view, so much later, shows the head where this one does, however it is turned, or no farther
-        away than a head goes in that time."""
+        """Whether another view shows the head where this one does, however it is turned, or no farther away than a head
+        goes in the seconds between them."""
         pose, there = self.pose, view.pose
         apart = math.hypot(there.x - pose.x, there.y - pose.y) / min(pose.size, there.size)
         return _as_large(pose, there) and apart <= max(_PLACE_STEP, QUICKEST * seconds)
 
     @property
     def turned_away(self) -> bool:
-        """Whether it looks too far aside, up or down for a face to be shown; who comes back has to come further."""
+        """Whether the head looks too far aside, up or down for a face to be shown. A head that was turned away has to
+        come back further than the limit."""
         less, pose = _COMES_BACK * self.back, self.pose
         turns = ((pose.yaw, _MOST_YAW), (pose.nod, _MOST_NOD), (pose.tilt, _MOST_TILT))
         return not all(abs(turn) <= most - less for turn, most in turns)
 
     @property
     def places(self) -> tuple[Box, ...]:
-        """Where the face is by points, by the detector, and may be besides, pixels: all have to be covered, grown where
-        the pose is less sure."""
+        """All places that have to be covered, pixels: of the face by points, by the detector, and where it may be
+        besides. They are grown where the pose is less sure."""
         far = abs(self.pose.yaw) > _FAR_YAW or abs(self.pose.tilt) > _FAR_TILT
         all_of_them = self.box, self.sighted, *self.besides
         return tuple(_grown(box, _FARTHER) for box in all_of_them) if far else all_of_them
@@ -145,20 +147,21 @@ class PosedReader:
     head: MeanHead
     _steady: PoseFilter = field(default_factory=PoseFilter)
     _last: tuple[KeypointPose, Box, float] | None = None
-    """The last pose that points told, where the detector saw the face then, and when, seconds."""
+    """The last pose that points told, the detector's box of that sighting, and its time, seconds."""
     _shown: PosedView | None = None
     """The last view ..."""
     _held: int = 0
-    """... and sightings since."""
+    """... and the number of sightings since."""
     _agreed: deque[bool] = field(default_factory=lambda: deque(maxlen=SIGHTINGS))
     _chain: object = field(default_factory=object)
     _time: float = -math.inf
-    """Of the last sighting, seconds ..."""
+    """Time of the last sighting, seconds ..."""
     _step: float = math.inf
-    """... and the least between two of them so far."""
+    """... and the least time between two sightings so far."""
 
     def __call__(self, face: Face, time: float) -> PosedView | None:
-        """The pose of a face at a time in seconds; None where no points show one, or others than the last ones did."""
+        """The pose of a face at a time in seconds; None where no points show one, or where they do not continue the
+        last ones."""
         self._step, self._time = min(self._step, time - self._time), time
         found = self._read(face)
         if found is None:
@@ -177,7 +180,7 @@ class PosedReader:
         return self._shown
 
     def carried(self, camera: CameraMotion) -> None:
-        """The camera moved before the next frame."""
+        """Account for a motion of the camera before the next frame."""
         self._steady.carried(camera)
         if self._last is not None:
             pose, box, time = self._last
@@ -190,7 +193,7 @@ class PosedReader:
         return enough([*reversed(self._agreed)], self._step)
 
     def _hold(self, face: Face) -> PosedView | None:
-        """The last view, gone along with the detector's box: no points were seen in this frame."""
+        """The last view, moved along with the detector's box: no points were seen in this frame."""
         self._held += 1
         if self._shown is None or self._held > HELD:
             return None
@@ -212,8 +215,8 @@ class PosedReader:
 
 
 def enough(told: Sequence[bool], step: float) -> bool:
-    """Whether so many sightings tell a face that it is shown: `SIGHTINGS` of them at the most, the nearest first. step:
-    seconds from one to the next."""
+    """Whether enough sightings tell a face for it to be shown: `SIGHTINGS` of them at the most, the nearest first.
+    step: seconds from one to the next."""
     sparse = step >= _SPARSE and sum(told[:_SPARSE_SIGHTINGS]) >= _SPARSE_AGREED
     return sparse or sum(told) >= _AGREED
 
@@ -226,7 +229,7 @@ def _grown(box: Box, share: float) -> Box:
 
 def _inside(face: Box, sighted: Box) -> bool:
     """Whether a face by points is the one that the detector saw in a box: its middle is near that of the box, and the
-    box not much larger."""
+    box is not much larger than the face."""
     sides = sighted[2] - sighted[0], sighted[3] - sighted[1]
     away = [abs(face[k] + face[k + 2] - sighted[k] - sighted[k + 2]) / 2 for k in (0, 1)]
     near = all(far <= _ASIDE * side for far, side in zip(away, sides, strict=True))

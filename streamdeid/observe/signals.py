@@ -1,7 +1,7 @@
-"""Signals that a face is not to be trusted: blur, a cover over a part of it, a fit that got worse (methods.md 4.5).
+"""Measures signs that a face must not be trusted: blur, an occluder, a fit that got worse (methods.md 4.5).
 
 All of them are measured on the small RGB texture in the fit's frame, so that they do not depend on the face's size or
-turn. Thresholds are in `levels`; what each signal says on clips is measured by `benchmarks/looks/levels.py`.
+turn. Thresholds are in `levels`; `benchmarks/looks/levels.py` measures each signal on clips.
 """
 
 from __future__ import annotations
@@ -20,37 +20,38 @@ from streamdeid.core.kernel_cache import kernel
 
 _LUMA = np.array([0.299, 0.587, 0.114])
 _FLOOR = 8.0
-"""Grey levels added before a logarithm: dark pixels are mostly noise."""
+"""Grey levels added before a logarithm, because dark pixels are mostly noise."""
 _FINE, _COARSE = (0.7, 1.5), (2.0, 4.0)
 """Bands whose detail is compared for sharpness: sigmas in pixels of the fit's frame, 64 wide."""
 _SHARP_WIDTH = 64.0
 """Width in pixels from which a face can be as sharp as the fit's frame shows."""
 _EDGE = 2
-"""Pixels along the mesh's rim that are left out there."""
+"""Pixels along the mesh's rim that are left out of the measure of sharpness."""
 _ODD_CHROMA, _ODD_LUMA = 0.07, 0.9
-"""Distance from the face's median colour from which skin cannot be meant: of a share of R + G + B, and of log luma.
-Shadows and lamps on open faces of the clips stay under it but for 6 % of the skin."""
+"""Distance from the face's median colour from which a colour cannot be skin: in the share of R + G + B of a channel,
+and in log luma. On open faces of the clips shadows and lamps stay under it, except for 6 % of the skin."""
 _CHANGED = 0.25
-"""Change of log colour, the face's own median change taken off, from which a triangle shows something else."""
+"""Change of log colour, with the face's own median change taken off, from which a triangle shows something else."""
 _USUAL, _HELD = 2.0, 8.0
-"""Seconds in which a track's usual colours and residual follow the present ones, and while they differ much."""
+"""Seconds in which a track's usual colours and residual follow the present ones, and the same while they differ
+much."""
 _MUCH = 0.1
-"""Share of changed triangles, and rise of the residual, from which that is so."""
+"""Share of changed triangles, and rise of the residual, from which they differ much."""
 
 
 @dataclass(frozen=True)
 class Signals:
-    """What is ambiguous of one face in one frame."""
+    """Signs that one face in one frame must not be trusted."""
 
     sharpness: float
-    """Fine detail over coarse, in the direction that has least of it: about 1.2 in a sharp photograph, 0.5 when it is
-    blurred with a sigma of 3 % of its width."""
+    """Fine detail over coarse detail, in the direction that has least of it: about 1.2 in a sharp photograph, 0.5 when
+    it is blurred with a sigma of 3 % of its width."""
     odd: float
-    """Share of the skin that has no skin's colour."""
+    """Share of the skin whose colour is not a skin colour."""
     changed: float
-    """Share of the mesh that looks unlike itself over the last seconds."""
+    """Share of the mesh that looks different from what it was over the last seconds."""
     strain: float
-    """How much worse the model fits than it did over the last seconds (residual)."""
+    """How much worse the model fits than over the last seconds (residual)."""
 
 
 class SignalReader:
@@ -69,7 +70,8 @@ class SignalReader:
         self._time = 0.0
 
     def __call__(self, texture: Pixels, fit: Fit, time: float, fresh: bool) -> Signals:
-        """Signals of a small texture (f, 3) and its fit at a time in seconds; fresh: nothing before it counts."""
+        """Signals of a small texture (f, 3) and its fit at a time in seconds; fresh: nothing before this frame
+        counts."""
         colours = np.zeros((len(self._count), 3))
         _add_up(texture, self._table.triangle, colours)
         colours /= np.maximum(self._count, 1)[:, None]
@@ -95,12 +97,12 @@ class SignalReader:
 
 
 def relative_sharpness(sharpness: float, width: float) -> float:
-    """Sharpness of a face so many pixels wide over what its pixels allow: small ones cannot be as sharp."""
+    """Sharpness of a face so many pixels wide, relative to what its pixels allow: small faces cannot be as sharp."""
     return sharpness / float(np.sqrt(min(1.0, max(width, 1e-6) / _SHARP_WIDTH)))
 
 
 class Sharpness:
-    """Measures the sharpness of faces (`Signals.sharpness`); pure, but it keeps what is constant of the fit's frame."""
+    """Measures the sharpness of faces (`Signals.sharpness`); its only state is what is constant of the fit's frame."""
 
     def __init__(self, table: WarpTable) -> None:
         """table: of the fit's frame."""
@@ -111,8 +113,8 @@ class Sharpness:
         self._inner = cv2.erode(mask, np.ones((side, side), np.uint8)) > 0
 
     def __call__(self, texture: Pixels) -> float:
-        """Of a small texture, float32 (f, 3): root of the least generalised eigenvalue of two gradient tensors, of the
-        fine band over the coarse one: motion blurs one direction only."""
+        """Sharpness of a small texture, float32 (f, 3): root of the least generalised eigenvalue of two gradient
+        tensors, of the fine band over the coarse one. The least is taken because motion blurs one direction only."""
         grey = spread((texture @ _LUMA)[:, None].astype(np.float32), self._table)[:, :, 0]
         soft = {sigma: _blur(grey, sigma) / weight for sigma, weight in self._weights.items()}
         fine, coarse = (self._tensor(soft[a] - soft[b]) for a, b in (_FINE, _COARSE))
@@ -161,7 +163,7 @@ def _least_ratio(fine: Points, coarse: Points) -> float:
 
 
 def _median(values: Points) -> Points:
-    """Median along the first axis: NumPy's own takes ten times as long over so few."""
+    """Median along the first axis. NumPy's own takes ten times as long for so few values."""
     ordered = np.sort(values, axis=0)
     middle: Points = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     return middle

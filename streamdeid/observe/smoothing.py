@@ -33,14 +33,14 @@ class OneEuro:
             step = time - self._time
             raw = (value - self._value) / step
             self._speed = self._speed + _share(self._speed_cutoff, step) * (raw - self._speed)
-            # The faster of the filtered and the present speed: the onset of a blink is not to be smoothed away.
+            # The faster of the filtered and the present speed, so that the onset of a blink is not smoothed away.
             speed = np.maximum(np.abs(self._speed), 0.5 * np.abs(raw))
             self._value = self._value + _share(self._cutoff + self._per_speed * speed, step) * (value - self._value)
         self._time = time
         return self._value.copy()
 
     def moved(self, by: Points) -> None:
-        """All values changed by as much, for a reason that is known: nothing of that is smoothed away."""
+        """Shift all values by an amount that has a known reason, so that nothing of it is smoothed away."""
         if self._value is not None:
             self._value = self._value + by
 
@@ -58,7 +58,7 @@ class FaceSmoother:
         self._points = OneEuro(10.0, 1.5)
 
     def carried(self, camera: CameraMotion) -> None:
-        """The camera moved before the next frame."""
+        """Account for a motion of the camera before the next frame."""
         value = self._pose.value
         if value is None:
             return

@@ -1,8 +1,9 @@
-"""What is measured of a turned head: its pose as a solid, and a dozen numbers of what eyes and mouth do.
+"""Measures a turned head: its pose as a solid, and a dozen numbers for what eyes and mouth do.
 
 A face at rest that was learnt from frontal frames fits no turned mesh, and the far side of a turned mesh is guessed. So
-nothing is carried point by point: openings are absolute, since closed is closed for everybody; what else moves counts
-by how far it is from where it was over the last seconds, since what stays is no expression but the person's own face.
+no movement is carried over point by point. Openings are absolute, since closed is the same for everybody. Other places
+count by how far they are from where they were over the last seconds, since what stays is no expression but the person's
+own face.
 """
 
 from __future__ import annotations
@@ -23,33 +24,36 @@ from streamdeid.observe.rest import smile_in
 from streamdeid.observe.smoothing import FaceSmoother
 
 _FLAT, _SOLID = np.deg2rad(25.0), np.deg2rad(38.0)
-"""Yaw up to which a face is drawn flat, and from which it is drawn solid (docs/methods.md 6.3: below 25 degrees the
-flat drawing is as good, from 38 on the solid one is clearly better)."""
+"""Yaw up to which a face is rendered flat, and from which it is rendered solid (docs/methods.md 6.3: below 25 degrees
+the flat rendering is as good, from 38 on the solid one is clearly better)."""
 _MEASURED = np.deg2rad(18.0)
-"""Yaw from which a head is measured as a turned one: early enough for its smoothing to have settled."""
+"""Yaw from which a head is measured as a turned one: early enough for its smoothing to have settled before it
+matters."""
 _NEAR_ONLY = np.deg2rad(15.0), np.deg2rad(35.0)
-"""Yaw over which the far side's part in what is measured fades."""
+"""Yaw over which the weight of the far side in the measures fades."""
 _SECONDS = 2.0
-"""Time constant of where things are at rest."""
+"""Time constant with which the places at rest follow the present ones, seconds."""
 _CLOSED = 1.5
 """Pixels of the model's frame between the inner lips of a closed mouth."""
 _WIDEST = 0.8
 _OVAL = 0.87
-"""Height of an open mouth half-way to its corners over that in the middle."""
+"""Height of an open mouth half-way to its corners, over that in the middle."""
 _MOUTH_WIDTH = 70.0
-"""Pixels of the model's frame: width of a usual mouth, by which its opening is smoothed like what is measured so."""
+"""Width of a usual mouth, pixels of the model's frame. The mouth's opening is multiplied by it, so that it is smoothed
+like the measures in pixels."""
 _UNIT_SMILE = 10.0
-"""Pixels that a whole smile moves something, for its smoothing beside what is measured in pixels."""
+"""Pixels as which a whole smile counts, so that it is smoothed like the measures in pixels."""
 _MOST_WIDER, _MOST_RAISED = 9.0, 8.0
-"""Bounds, pixels of the model's frame."""
+"""Largest values of `Gesture.wider` and `Gesture.raised`, pixels of the model's frame."""
 _NO_SMILE, _WHOLE_SMILE = 0.4, 0.8
-"""Amount of a smile (`aam.smile`) from which one counts, and from which it counts in full. Faces at rest have 0.0 with
-a spread of 0.3, smiling ones 1.0 with 0.5: absolute it is, since who smiles throughout is to be seen smiling."""
+"""Amount of a smile (`aam.smile`) from which a smile counts, and from which it counts in full. Faces at rest have 0.0
+with a spread of 0.3, smiling ones 1.0 with 0.5. The amount is absolute, since a person who smiles throughout must be
+seen smiling."""
 _WIDEST_EYE = 1.25
 _OPEN_EYE = 0.2
 """Height over width of an eye that is known to be open."""
 _RISE, _FALL = 0.3, 2.0
-"""Seconds in which the usual opening of eyes follows a wider and a narrower one."""
+"""Seconds in which the usual opening of the eyes follows a wider and a narrower one."""
 
 _GAPS = np.array([[61, 67], [62, 66], [63, 65]])
 _INNER_CORNERS = [60, 64]
@@ -61,16 +65,16 @@ _BROWS = np.array([[17, 18, 19, 20, 21], [22, 23, 24, 25, 26]])
 
 @dataclass(frozen=True)
 class Gesture:
-    """What eyes and mouth of a turned head do, in pixels of the model's frame. Pairs are image-left first."""
+    """What the eyes and the mouth of a turned head do, in pixels of the model's frame. Pairs are image-left first."""
 
     gape: float
     """Height of the mouth's opening over its width."""
     upper: float
-    """How much of the height the upper lip makes by going up."""
+    """How much of that height comes from the upper lip going up."""
     smile: float
     """How much of a smile there is, 0 to 1."""
     wider: float
-    """How far the corners of the mouth are pulled outwards, beyond where they are at rest and a smile has them."""
+    """How far the corners of the mouth are pulled outwards, beyond their places at rest and in a smile."""
     lids: tuple[float, float]
     """Opening of the eyes over their usual one."""
     raised: tuple[float, float]
@@ -82,7 +86,7 @@ class TurnedView:
     """A head that is turned, in one frame."""
 
     pose: HeadPose
-    """Smoothed; of the solid face."""
+    """The smoothed pose of the solid face."""
     gesture: Gesture
     mesh: Points = field(repr=False)
     """float64 (468, 3): the landmarker's, as it was given."""
@@ -99,7 +103,7 @@ class TurnedView:
 
     @property
     def share(self) -> float:
-        """How solid the face is drawn: 0 flat, 1 solid, rising smoothly between 25 and 38 degrees of yaw."""
+        """How solid the face is rendered: 0 flat, 1 solid, rising smoothly between 25 and 38 degrees of yaw."""
         return _rise(abs(self.pose.yaw), _FLAT, _SOLID)
 
 
@@ -107,7 +111,7 @@ class TurnedReader:
     """Measures the turned head of one track from frame to frame."""
 
     def __init__(self, solid: SolidFace, model: AppearanceModel) -> None:
-        """solid: the model's."""
+        """solid: the solid face of the model."""
         self._solid, self._model = solid, model
         self._last: float | None = None
         self._smooth = FaceSmoother()
@@ -115,11 +119,11 @@ class TurnedReader:
         self._usual = np.zeros(0)
 
     def carried(self, camera: CameraMotion) -> None:
-        """The camera moved before the next frame."""
+        """Account for a motion of the camera before the next frame."""
         self._smooth.carried(camera)
 
     def __call__(self, face: Face, raw_points: Points, time: float, fresh: bool) -> TurnedView | None:
-        """The view of a face at a time in seconds; None without a mesh, for one that is no numbers or hardly turned.
+        """The view of a face at a time in seconds; None without a finite mesh, or for a face that is hardly turned.
         raw_points (81, 2): its landmarks and forehead points. fresh: nothing of the frames before counts."""
         mesh = face.mesh
         if mesh is None or face.depth is None or not np.isfinite(mesh).all():
@@ -147,8 +151,8 @@ class TurnedReader:
         return TurnedView(pose, _bounded(numbers.ravel()), mesh, undone[:, :2], float(self._model.frame_size[0]))
 
     def _smile(self, undone: Points, yaw: float) -> tuple[float, Points]:
-        """Amount of the smile in points (81, 3) with the pose undone, and the points without it. The far side does what
-        the near one does: where it is was guessed."""
+        """Amount of the smile in points (81, 3) with the pose undone, and the points without it. The far side is
+        replaced by the mirrored near one, since its place was guessed."""
         model, whole = self._model, undone.copy()
         mirrored = undone[MIRROR, 0]
         far = (model.mean_shape[:, 0] - model.mean_shape[_NOSE_BASE, 0]) * np.sign(yaw) < 0
@@ -164,8 +168,8 @@ def _rise(value: float, start: float, end: float) -> float:
 
 
 def _places(undone: Points) -> Points:
-    """What counts by its deviation from rest (5,): half widths of the mouth and heights of the brows over the eyes,
-    each image-left first, and height of the upper lip over the base of the nose, upwards."""
+    """The places that count by their deviation from rest (5,): half widths of the mouth and heights of the brows over
+    the eyes, each image-left first, and height of the upper lip over the base of the nose, upwards."""
     brows = undone[_EYE_CORNERS][:, :, 1].mean(axis=1) - undone[_BROWS][:, :, 1].mean(axis=1)
     return np.concatenate([_half_widths(undone), brows, [undone[_NOSE_BASE, 1] - undone[_UPPER_LIP, 1]]])
 
@@ -186,9 +190,10 @@ def _eye_openings(undone: Points) -> Points:
 
 
 def _gesture(undone: Points, smile: float, moved: Points, opened: Points, near: Points) -> Points:
-    """The numbers of a gesture (8,): gape, upper, smile, wider, both lids, both brows. near (2,): what a side counts.
+    """The numbers of a gesture (8,): gape, upper, smile, wider, both lids, both brows. near (2,): weight of each side.
 
-    moved (5,): `_places` less those at rest; opened (2,): openings of the eyes over the usual ones."""
+    moved (5,): `_places` less those at rest; opened (2,): openings of the eyes over the usual ones.
+    """
     lips = undone[_GAPS]
     gaps = np.linalg.norm((lips[:, 1] - lips[:, 0])[:, 1:], axis=1)
     gape = 0.5 * gaps[1] + 0.5 * float(near @ gaps[[0, 2]]) / _OVAL
@@ -200,7 +205,8 @@ def _gesture(undone: Points, smile: float, moved: Points, opened: Points, near: 
 
 
 def _far_as_near(pair: Points, near: Points) -> Points:
-    """A pair (2,) in which the far one does what the near one does, the more the less it is seen: near (2,)."""
+    """A pair (2,) in which the far side does what the near one does, the more the less it is visible. near (2,): the
+    weight of each side."""
     own = 1 - np.abs(2 * near - 1)  # 1 seen from the front, 0 where nothing is known of the far one
     return np.where(near >= 0.5, pair, own * pair + (1 - own) * float(near @ pair))
 

@@ -1,4 +1,5 @@
-"""What the filter asks of whoever chooses surrogates: `surrogates.Surrogates`, or an experiment's own."""
+"""The interface by which the filter chooses surrogates: `surrogates.Surrogates` has it, or an experiment's own
+class."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from streamdeid.core.arrays import Points
 
 
 class Chosen(Protocol):
-    """What a choice must tell: `surrogates.Surrogate` does."""
+    """A chosen surrogate, as far as the filter uses it; `surrogates.Surrogate` is one."""
 
     @property
     def vector(self) -> Points: ...
@@ -18,9 +19,9 @@ class Chosen(Protocol):
 
 
 class Choice(Protocol):
-    """Which vector is published for a person of identity y (d,): `surrogates.Surrogates`, or an experiment's own.
+    """Chooses the vector that is published for a person of identity y (d,).
 
-    Raises FailedClosed when there is none to publish.
+    Raises FailedClosed when there is no vector to publish.
     """
 
     def surrogate(self, person: int, y: Points, /) -> Chosen: ...
@@ -28,19 +29,20 @@ class Choice(Protocol):
 
 @runtime_checkable
 class ForgettingChoice(Choice, Protocol):
-    """A choice that remembers people until it is told that they will not come back."""
+    """A choice that remembers each person until it is told that this person will not come back."""
 
     def forget(self, person: int, /) -> None: ...
 
 
 @runtime_checkable
 class ProvisionalChoice(Choice, Protocol):
-    """A choice that has surrogates for tracklets of which nothing is known; others leave those without a face."""
+    """A choice that also has surrogates for tracklets of which nothing is known; with others these show no face."""
 
     def provisional(self, number: int, /) -> Chosen: ...
 
     def adopt(self, number: int, person: int, y: Points, /) -> Chosen:
-        """The surrogate of a person of identity y (d,) whom a tracklet with a provisional one turned out to show."""
+        """The surrogate of a person of identity y (d,), when it turned out that a tracklet with a provisional one shows
+        this person."""
         ...
 
     def release(self, number: int, /) -> None: ...

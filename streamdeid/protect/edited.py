@@ -1,7 +1,7 @@
-"""What a reviewer changed, applied while a recording is rendered again (`analysis.applied` says what, frame by frame).
+"""Applies a reviewer's changes while a recording is rendered again (`analysis.applied` says which, frame by frame).
 
-Nothing is opened but what the analysis found: a redaction is only left out where this run has the same track at the
-same place. Whatever does not fit ends the run.
+Only a face that the analysis found can be opened: a redaction is left out only where this run has the same track at the
+same place. Anything that does not fit ends the run.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from streamdeid.render.new_face import NewFace
 from streamdeid.surrogates.drawn_numbers import of_another
 
 _APART = 2.0
-"""Pixels by which a place may differ from the one in the analysis, which keeps boxes rounded."""
+"""Pixels by which a place may differ from the place in the analysis, which keeps rounded boxes."""
 _AROUND = 0.04
-"""Share of its sides by which a box that a hand drew is grown, so that its corners, too, lie inside the ellipse that is
-taken for the head (`soft_head.head_of`): on the desk all of the box is filled."""
+"""Share of its sides by which a box that a person drew by hand is grown on each side. The ellipse that is taken for the
+head (`soft_head.head_of`) then contains the corners of the box, too: the review desk shows the whole box filled."""
 
 
 class FacesOfPersons(Protocol):
-    """Who has which new face: `protect.replace_faces`."""
+    """Chooses and tells the new face of each person: `protect.replace_faces`."""
 
     def choose_as(self, person: int, like: int) -> None: ...
 
@@ -39,7 +39,8 @@ class FacesOfPersons(Protocol):
 
 
 class Edited:
-    """Leaves out what edits open and covers what they cover besides; a `plan.Deidentifier` around another one."""
+    """Leaves out the redactions that edits open and adds those that they ask for; a `plan.Deidentifier` around another
+    one."""
 
     def __init__(
         self,
@@ -49,17 +50,19 @@ class Edited:
         faces: FacesOfPersons,
         surrogates: Mapping[int, int] | None = None,
     ) -> None:
-        """edits: of a frame, by its number. places: of its tracks, as the analysis has them. faces: of persons who were
-        joined or parted or get another surrogate. surrogates: by person, how many times another one was asked for."""
+        """edits: the edits of a frame, by its number. places: the boxes of its tracks in the analysis. faces: of
+        persons whom the reviewer joined, separated or gave another surrogate. surrogates: by person, how many times
+        another one was asked for."""
         self._inner, self._edits, self._places, self._faces = inner, edits, places, faces
         self._times = surrogates or {}
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Passed on."""
+        """Pass the call on to the inner de-identifier."""
         self._inner.observe(pending, waiting)
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
-        """Settle what the edits open and cover besides, and whose faces are chosen for them.
+        """Settle the tracks that stay protected and the places that the edits add, and choose the faces that they ask
+        for.
 
         Raises FailedClosed where the tracks are not those of the analysis.
         """
@@ -78,12 +81,12 @@ class Edited:
         pending.left |= set(edits.visible)
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """What the inner one decides of the tracks that are not opened, and of the places that a hand drew."""
+        """The inner de-identifier's plans for the tracks that are not opened and for the places drawn by hand."""
         edits = self._edits(pending.frame.index)
         return [self._as_person(plan, edits) for plan in self._inner.decide(pending, _covered(tracks, edits))]
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """The inner one's frame with the regions filled, last of all."""
+        """The inner de-identifier's frame with the regions filled as the last step."""
         done = self._inner.render(pending, plans)
         boxes = self._edits(pending.frame.index).regions
         planes = done.planes
@@ -93,7 +96,7 @@ class Edited:
         return DeidentifiedFrame(planes, done.time, done.index, done.redactions + regions)
 
     def _check(self, pending: PendingFrame[Any], tracks: Sequence[Track], edits: FrameEdits) -> None:
-        """Whether all that is to be opened is here, where the analysis saw it. Raises FailedClosed."""
+        """Raise FailedClosed unless each track that is to be opened is here, where the analysis saw it."""
         known, here = self._places(pending.frame.index), {track.number: track.box for track in tracks}
         for number in edits.open:
             pairs = zip(here.get(number, ()), known.get(number, ()), strict=False)
@@ -103,14 +106,15 @@ class Edited:
                 raise FailedClosed(f"the analysis does not fit {where}: what is to be left open is not where it was")
 
     def _other(self, plan: Plan, edits: FrameEdits) -> int:
-        """The person whose face a plan is to show instead of its own; 0 for nobody's."""
+        """The number of the person whose face a plan shows instead of its own; 0 where it keeps its own, or shows no
+        face."""
         person = edits.persons.get(plan.track.number, 0)
         times = self._times.get(person, 0)
         own = not person or (person == plan.person and not times)
         return 0 if plan.face is None or own else of_another(person, times)
 
     def _as_person(self, plan: Plan, edits: FrameEdits) -> Plan:
-        """The plan of the person whom the edits say it is, with that one's face where it has one."""
+        """The plan as the person whom the edits name, with that person's face where the plan shows a face."""
         person = edits.persons.get(plan.track.number, 0)
         if plan.face is None and plan.person and person:
             return replace(plan, person=person)
@@ -118,13 +122,13 @@ class Edited:
         if not other:
             return plan
         face = self._faces.face_of(other)
-        if face is None:  # no other one is free
+        if face is None:  # no other surrogate is free
             return replace(plan, level=Level.SOLID, cause=Cause.NOBODY, person=0, face=None)
         return replace(plan, person=person, face=face)
 
 
 def _covered(tracks: Sequence[Track], edits: FrameEdits) -> list[Track]:
-    """Those of a frame's tracks that are not opened, and the places that a hand drew, whose numbers are below 0."""
+    """The tracks of a frame that are not opened, and the places drawn by hand, whose numbers are below 0."""
     by_hand = (Track(-number, _held(box), None, 1, True) for number, box in edits.places)
     return [*(track for track in tracks if track.number not in edits.open), *by_hand]
 

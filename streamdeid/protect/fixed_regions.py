@@ -14,32 +14,32 @@ from streamdeid.protect.region import Region
 from streamdeid.render.masks import solid_fill
 
 REGION = "region"
-"""The level of these covers."""
+"""The level of these redactions in reports."""
 
 
 class FixedRegions:
-    """Fills its regions after another de-identifier has rendered all it renders; a `plan.Deidentifier`."""
+    """Fills its regions after another de-identifier has rendered its frame; a `plan.Deidentifier`."""
 
     def __init__(self, inner: Deidentifier, regions: Sequence[Region]) -> None:
         self._inner = inner
         self._regions = tuple(regions)
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Passed on."""
+        """Pass the call on to the inner de-identifier."""
         self._inner.observe(pending, waiting)
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
-        """Passed on."""
+        """Pass the call on to the inner de-identifier."""
         self._inner.settle(waiting, due)
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """Passed on."""
+        """Pass the call on to the inner de-identifier."""
         return self._inner.decide(pending, tracks)
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """The inner one's frame with the regions filled, last of all, so that nothing shows through.
+        """The inner de-identifier's frame with the regions filled as the last step, so that nothing shows through.
 
-        Raises SettingsError when a region lies outside the picture, and what the inner one raises.
+        Raises SettingsError when a region lies outside the picture, and what the inner de-identifier raises.
         """
         boxes = [_on(region, pending.frame) for region in self._regions]
         done = self._inner.render(pending, plans)
@@ -51,7 +51,8 @@ class FixedRegions:
 
 
 def _on(region: Region, frame: Frame) -> Box:
-    """A region, which users give in stored pixels, in pixels of the frame's `planes`. Raises SettingsError."""
+    """The box of a region, which users give in stored pixels, in pixels of the frame's `planes`. Raises
+    SettingsError."""
     stored = frame.as_stored.size
     x0, y0, x1, y1 = region.on(stored)
     across, down = (new / old for new, old in zip(frame.planes.size, stored, strict=True))

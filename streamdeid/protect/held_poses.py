@@ -1,19 +1,19 @@
-"""The pose of a face in frames that tell none themselves: held from the frames around them.
+"""Poses for faces in frames that tell no pose themselves: each is held from the frames around.
 
-Points come and go; a face that goes with them, to a redaction and back, draws the eye, and tells nobody anything. So a
-pose is held where the detector, or whoever follows the head, still has its place:
+Points are found in some frames and not in others. A face that changed to a redaction and back with them would attract
+attention and help nobody. So a pose is held where the detector, or the tracker, still has its place:
 
-* between two frames that tell it, on the way from one to the other, if they are not more than half a second apart;
-* before the first one that tells it, as far as frames are known that come (none, on a live stream), but not over the
-  face of somebody from behind whom it comes;
-* after the last one for three frames, and until the track ends if that is soon;
-* where the points jump elsewhere and are back within half a second (into the hair of who laughs), on the straight
-  way from where they left to where they are back;
-* of a face that the detector does not see within three frames of one in which it does, if there is look-ahead, and
-  nobody's face is seen where it may be.
+* Between two frames that tell the pose, on the way from one pose to the other, if they are at most half a second apart.
+* Before the first frame that tells it, as far as the frames to come are known (on a live stream, none are); but not
+  over the face of a person from behind whom this one appears.
+* After the last frame that tells it for three frames, and until the track ends if that is soon.
+* Where the points jump elsewhere and are back within half a second (into the hair of a person who laughs), on the
+  straight way from where they left to where they are back.
+* For a face that the detector does not see within three frames of one in which it does, if there is look-ahead, and no
+  other face is seen where it may be.
 
-A face begins, or comes back after a redaction, where most of the next frames tell its pose: one for a moment between
-two redactions is worse than none.
+A face begins, or comes back after a redaction, where most of the next frames tell its pose: a face that appears for a
+moment between two redactions is worse than none.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
 
 _BRIDGED = Fraction(1, 2)
-"""Seconds between two views of a face that is seen, over which it keeps a pose on the way from one to the other; and
-before the first one, for which it has that pose."""
+"""Longest time in seconds between two views of a face that the detector sees, over which its pose goes from one to the
+other; also the longest time before the first view for which the face has its pose."""
 _LEFT = Fraction(4, 25)
-"""Seconds for which the place of a face that jumped away from it is covered."""
+"""Seconds for which a place is still covered after the face jumped away from it."""
 _BEFORE = Fraction(3, 10)
-"""Seconds for which a face has the next pose after it showed none for longer, before its first one where it is not
-seen, and, at the end of a track, its last one."""
+"""Seconds over which a face has a pose from farther away: the next pose where it showed none for longer, or where the
+detector does not see it yet; and its last pose at the end of a track."""
 
 
 @dataclass(frozen=True)
 class Going:
-    """A tracklet in a frame that is decided, and as it goes on in those that wait after it."""
+    """A tracklet in the frame that is decided, and in the frames that wait after it."""
 
     frame: Frame
     tracklet: int
     later: Waiting
     tracks: Sequence[Track]
-    """All of that frame."""
+    """All tracks of that frame."""
     known: bool
-    """Whether the tracklet is somebody, and shows no face in a frame in doubt."""
+    """Whether the person is known, so that an ambiguous frame shows no face."""
 
     def seen(self, track: int, one: PendingFrame[Any]) -> SeenTrack | None:
-        """What a later frame knows of a track, as long as it is the same tracklet."""
+        """What a later frame knows of a track, as long as it is the same tracklet; else None."""
         found = one.seen.get(track)
         return found if found is not None and found.tracklet == self.tracklet else None
 
     def until(self, track: int) -> Fraction:
-        """When the face is last seen in the frames that are known, seconds, without looking again."""
+        """Time in seconds when the face is last seen in the frames that are known, without looking again."""
         for one in reversed(self.later):  # frames wait in order of their times
             seen = self.seen(track, one) if one.observed(track) else None
             if seen is not None and (seen.measured or seen.posed):
@@ -69,7 +69,7 @@ class Going:
         return self.frame.time
 
     def unclear(self, track: int) -> Fraction:
-        """Until when it stays unclear who a face in doubt is, as far as that is known, seconds."""
+        """Time in seconds until which the track stays ambiguous without a break, as far as that is known."""
         until = self.frame.time
         for one in self.later:
             seen = self.seen(track, one)
@@ -79,8 +79,8 @@ class Going:
         return until
 
     def agreed(self, track: int, view: PosedView | None, first: int = 0) -> bool:
-        """Whether two networks agree on a face, by the frames before this one (the later one of number `first` - 1, if
-        that is told) or the few after it."""
+        """Whether two networks agree on the face of a view, in the frames up to it or the few after it; False without a
+        view. first: index in `later` of the first frame after that of the view."""
         if view is None or view.agreed:
             return view is not None
         coming = (self.seen(track, one) for one in self.later[first : first + SIGHTINGS])
@@ -94,8 +94,8 @@ class Going:
         return all(told) or enough(told, step)
 
     def coming(self, track: int, *, begins: bool) -> tuple[Frame, PosedView] | None:
-        """The next of the frames that wait which tells a pose at which a face is shown, with that pose. begins: only
-        one from which on it lasts."""
+        """The first waiting frame that tells a pose at which the face can be shown, with that pose; None without one.
+        begins: only a frame from which on the pose lasts."""
         for place, frame, view, ambiguous in self._told(track):
             if (self.known and ambiguous) or view.turned_away:
                 continue
@@ -104,8 +104,8 @@ class Going:
         return None
 
     def _told(self, track: int) -> Iterator[tuple[int, Frame, PosedView, bool]]:
-        """The poses that points tell in the frames that wait: how many frames later, in which one, the view as it would
-        lie in this frame if only the camera moved since, and whether it is unclear there who it shows."""
+        """The poses that points tell in the waiting frames: how many frames later, the frame, the view as it would lie
+        in this frame if only the camera moved since, and whether it is unclear there who the track shows."""
         camera: CameraMotion | None = None
         for place, one in enumerate(self.later, start=1):
             if one.camera is not None:
@@ -118,9 +118,12 @@ class Going:
     def detour(
         self, track: int, view: PosedView | None, left: tuple[Fraction, PosedView]
     ) -> tuple[Fraction, PosedView] | None:
-        """Where the points of a face are back after they jumped from a view that was shown, with its time in seconds;
-        the time and view of that. view: of this frame, if there is one. None where they did not jump, or are not back
-        within half a second, agreed on."""
+        """Where and when the points of a face are back after they jumped away from a view that was shown: seconds and
+        view.
+
+        view: of this frame, if there is one. left: time and view of what was shown last. None where the points did not
+        jump, or are not back within half a second with two networks agreeing.
+        """
         then, last = left
         later = ((place, frame.time, told) for place, frame, told, _ in self._told(track))
         coming = later if view is None else itertools.chain([(0, self.frame.time, view)], later)
@@ -133,17 +136,17 @@ class Going:
         return None
 
     def sighted(self, track: int) -> bool:
-        """Whether the detector sees the face in one of the next frames."""
+        """Whether the face is seen in one of the next `HELD` frames, also by looking again."""
         soon = [one for one in self.later[:HELD] if self.seen(track, one) is not None]
         return any(one.sees(track) for one in soon)
 
     def ends(self, track: int) -> bool:
-        """Whether the face is known not to be seen any more in a moment."""
+        """Whether it is known that the face is not seen any more from `_BEFORE` seconds on."""
         after = [one for one in self.later if one.frame.time - self.frame.time >= _BEFORE]
         return bool(after) and not any(one.sees(track) for one in after)
 
     def free(self, view: PosedView, track: Track) -> PosedView | None:
-        """A view of a face that is not on another one that is seen: somebody goes, or comes out, behind a head."""
+        """The view, or None where it lies on another face that is seen: then the head passes behind that one."""
         left, top, right, bottom = view.box
         others = (one.face.outline or one.face.box for one in self.tracks if one.face and one.number != track.number)
         touched = any(left < x1 and x0 < right and top < y1 and y0 < bottom for x0, y0, x1, y1 in others)
@@ -151,31 +154,31 @@ class Going:
 
 
 class HeldPoses:
-    """The views that the faces of a stream are shown at, and were shown at lately."""
+    """Remembers at which views the faces of a stream were shown lately, and chooses the next ones from that."""
 
     def __init__(self) -> None:
         self._views: dict[int, tuple[int, Fraction, PosedView]] = {}
         """By tracklet that was shown lately: number and time in seconds of the frame, and the view."""
         self._last: dict[int, tuple[Fraction, PosedView]] = {}
-        """By tracklet that showed a face in the last frame: its time, and where that was."""
+        """By tracklet that showed a face in the last frame: the time of that frame in seconds, and the view."""
         self._left: dict[int, tuple[Fraction, Box]] = {}
-        """By tracklet whose face jumped lately: when, and from where."""
+        """By tracklet whose face jumped lately: when, and the place that it left."""
         self._shown: set[int] = set()
         """Tracklets that showed a face in the last frame."""
         self._sights: dict[int, tuple[int, Fraction]] = {}
         """By tracklet: number and time of the last frame in which the detector saw a face that was shown."""
         self._posed: set[int] = set()
-        """Tracklets of the last frame that were ever shown posed."""
+        """Tracklets of the last frame that have shown a posed face in any frame."""
 
     def carried(self, camera: CameraMotion) -> None:
-        """The camera moved before the frame that is decided next."""
+        """Move all that is remembered with the camera, which moved before the frame that is decided next."""
         self._views = {n: (index, time, view.carried(camera)) for n, (index, time, view) in self._views.items()}
         self._last = {n: (time, view.carried(camera)) for n, (time, view) in self._last.items()}
         self._left = {n: (time, camera.box(box)) for n, (time, box) in self._left.items()}
 
     def decided(self, plans: Sequence[Plan], pending: PendingFrame[Any]) -> None:
-        """Note the views of a frame's faces that are shown, of those whose own points tell them in that very frame, or
-        that were looked at again there."""
+        """Note the views at which a frame's faces are shown. Poses are held only from views that the frame's own points
+        tell, or that were found when it was looked at again."""
         frame = pending.frame
         last: dict[int, tuple[Fraction, PosedView]] = {}
         left: dict[int, tuple[Fraction, Box]] = {}
@@ -203,20 +206,22 @@ class HeldPoses:
         self._sights = {number: sight for number, sight in self._sights.items() if frame.index - sight[0] <= HELD}
 
     def was_posed(self, tracklet: int) -> bool:
-        """Whether a tracklet was shown posed before, so that the light on it is known."""
+        """Whether a tracklet has shown a posed face before, so that the light on it is known."""
         return tracklet in self._posed
 
     def of_seen(self, track: Track, view: PosedView | None, going: Going, *, away: bool) -> PosedView | None:
-        """What a face is posed at that the detector sees in a frame; None where it shows none.
+        """The view at which a face that the detector sees is posed in a frame; None where it shows no face.
 
         view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far. Where
-        the face jumped from where it was a moment ago, that place is covered as well."""
+        the face jumped a moment ago, the place that it left is covered as well.
+        """
         found = self._of_seen(track, view, going, away)
         left = None if found is None else self._left_at(going.tracklet, found, going.frame.time)
         return found if found is None or left is None else replace(found, besides=(*found.besides, left[1]))
 
     def _left_at(self, tracklet: int, view: PosedView, time: Fraction) -> tuple[Fraction, Box] | None:
-        """When and from where a face that is shown so jumped, now or a moment ago; None where it did not."""
+        """When a face that is now shown at a view jumped, now or a moment ago, and from where; None where it did
+        not."""
         last, left = self._last.get(tracklet), self._left.get(tracklet)
         if last is not None and not last[1].reaches(view, float(time - last[0])):
             return time, last[1].box
@@ -249,10 +254,10 @@ class HeldPoses:
         return None
 
     def of_lost(self, track: Track, going: Going) -> PosedView | None:
-        """What a face is posed at that the detector does not see, over all of the place where it may be; None where it
-        is better redacted."""
+        """The view at which a face that the detector does not see is posed, so that all of the place where it may be is
+        covered; None where a redaction is better."""
         if not going.later:
-            return None  # nobody knows yet where it went
+            return None  # it is not known yet where the face went
         before, frame = self._views.get(going.tracklet), going.frame
         sight = self._sights.get(going.tracklet)
         near = sight is not None and frame.index - sight[0] <= HELD and frame.time - sight[1] <= _BEFORE

@@ -1,11 +1,12 @@
-"""Protection levels, and the measured rules by which `replace_faces` gives a face one (docs/architecture.md 4).
+"""Protection levels, and the measured rules by which `replace_faces` gives each face its level (docs/architecture.md
+4).
 
-Two questions that were one once are kept apart. *Is this frame good to know somebody by?* (`recognisable`): light from
-aside, a raised eyebrow or a worse fit than a second ago say nothing against who it is. *How is a known person shown?*
-(`Steps`): whoever is known keeps the own face. Where the landmarks are true it is rendered on them, occluded or blurred
-as it may be, and as a solid where the head is turned; where that is too small, or there are none that are true, it is
-posed rigidly by five points. Who is not known, and whose pose nobody knows, gets a soft redaction: there is no shared
-face.
+The rules answer two separate questions. *Is this frame good enough to know a person by?* (`recognisable`): light from
+the side, a raised eyebrow or a worse fit than a second ago do not count against that. *How is a known person shown?*
+(`Steps`): a known person keeps the own face. Where the landmarks are true, the face is rendered on them, even if it is
+occluded or blurred, and as a solid where the head is turned. Where the face is too small, or has no true landmarks, it
+is posed rigidly by five points. A face whose person and pose are both unknown gets a soft redaction: there is no shared
+face for it.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ class Level(enum.IntEnum):
     SOFT = 3
     """A soft redaction, with no face in it."""
     SOLID = 4
-    """One colour: with `--strict`, and where the soft one cannot be computed."""
+    """One colour: with `--strict`, and where the soft redaction cannot be computed."""
     MASK = 5
-    """One of the masks, where that was asked for instead of all others (`--method blur`)."""
+    """One of the masks, where the user asked for a mask instead of all other levels (`--method blur`)."""
 
     @property
     def label(self) -> str:
@@ -56,7 +57,7 @@ FACES = Level.OWN_FACE, Level.POSED
 
 
 class Cause(enum.Enum):
-    """Why a face was not shown by the first level."""
+    """Why a face was not shown at the first level."""
 
     DOUBT = "doubt"
     """It is unclear who is who: people cross."""
@@ -66,74 +67,79 @@ class Cause(enum.Enum):
     BLURRED = "blurred"
     POOR_FIT = "poor fit"
     ASTRAY = "landmarks astray"
-    """The landmarks leave much of the detector's box bare: they are too small, or beside the face."""
+    """The landmarks are not on the face: too small or beside it, by the detector's box or a second network's
+    keypoints."""
     NOBODY = "no surrogate"
-    """Its person was never decided, or no surrogate could be drawn for it."""
+    """The person was never decided, or no surrogate could be sampled for this person."""
     NO_LANDMARKS = "no landmarks"
     LOST = "lost"
-    """The detector does not see it; its place is predicted."""
+    """The detector does not see the face; its place is predicted."""
 
 
 TRUE_LANDMARKS = frozenset({Cause.OCCLUDED, Cause.BLURRED})
-"""Causes that say nothing against where the landmarks are: a known face is rendered on them all the same."""
+"""Causes that put no doubt on where the landmarks are: a known face is rendered on its landmarks all the same."""
 _SMALLEST = 24.0
-"""Width in pixels below which landmarks say nothing."""
+"""Width of a face in pixels below which its landmarks are of no use."""
 _YAW, _PITCH = 0.85, 0.7
-"""Radians beyond which the frontal model no longer fits a turned head."""
+"""Radians of yaw and pitch beyond which the frontal model no longer fits a turned head."""
 _YAW_SOLID, _SOLID_WIDTH = 1.12, 60.0
-"""The same of a head drawn as a solid (`turned_face`), and the width, pixels, that it must have, seen from the front:
-the landmarker reads true profiles as 56 to 68 degrees, and beyond 64 its mesh leaves mouth and chin outside. In
-stage_and_audience, which chose this, a head read as 56 to 62 is covered in every frame, and one read as 65 to 68 in
-none. Of 175 turned faces of LFPW, which did not, none reads more than 46."""
+"""The yaw for a head rendered as a solid (`turned_face`), and the width in pixels that its face must have as seen from
+the front. The landmarker reads true profiles as 56 to 68 degrees, and beyond 64 its mesh leaves mouth and chin outside.
+In stage_and_audience, which chose this, a head read as 56 to 62 is covered in every frame, and one read as 65 to 68 in
+none. Of 175 turned faces of LFPW, which did not choose it, none reads more than 46."""
 _FITTED = 0.35
-"""Radians of yaw up to which a poor fit of the frontal model says anything, where a solid is drawn (docs/methods.md
-6.3)."""
+"""Radians of yaw up to which a poor fit of the frontal model counts against a face that is rendered as a solid
+(docs/methods.md 6.3)."""
 _AWAY, _STEEPER = 0.96, 1.2
-"""Radians of yaw beyond which no face is shown, and how much more a nod counts: the model knows less of it. True
-profiles read 0.98 to 1.15, whatever they are, and a flat mesh turned so far shows no face that one could look at; where
-the fit is poor, too, landmarks may lie anywhere from `_YAW` on."""
+"""Radians of yaw beyond which no face is shown, and the factor by which a nod counts more, since the model knows less
+of nods. True profiles read 0.98 to 1.15, whatever their yaw is, and a flat mesh that is turned so far shows no face
+worth looking at. Where the fit is poor as well, landmarks may lie anywhere from `_YAW` on."""
 _RESIDUAL = 0.7
-"""Residual of the fit. Open faces of the clips reach 0.62 (glasses), of the London set 0.29."""
+"""Largest residual of the fit. Unoccluded faces of the clips reach 0.62 (glasses), those of the London set 0.29."""
 _RESIDUAL_COVERED = 0.78
-"""The same of a face that something covers in part. In stage_and_audience, which chose this, 14 of 18 sightings of
-known people with residuals from 0.7 to 0.78 are faces (a microphone, a hand), in cctv_classroom, which did not, 3 of 3;
-seven other clips have none."""
+"""The same for a face that something covers in part. In stage_and_audience, which chose this, 14 of 18 sightings of
+known people with residuals from 0.7 to 0.78 are faces (behind a microphone or a hand), in cctv_classroom, which did
+not, 3 of 3; seven other clips have no such sightings."""
 _NO_FACE = 0.85
-"""Residual beyond which nothing is a face, however sure the detector is: faces of 11 clips reach 0.82 (a helmet)."""
+"""Residual beyond which nothing is taken for a face, however sure the detector is: faces of 11 clips reach 0.82 (a
+helmet)."""
 _BESIDE, _LEAST_SHARE = 0.3, 0.45
-"""How far the middle of the landmarks may lie from the middle of the detector's box, shares of their own extent, and
-the share of the box's sides that they extend over at least. A box may be generous (a tile that saw the whole head, a
-turned one, one with much hair), but its middle is on the face: in crowd_1080p, which chose this, right meshes reach
-0.27 (99 of 100 up to 15 degrees of turn) and 0.37 (99 of 100 above), one beside a profile 0.5; on stage_and_audience,
+"""Largest distance of the middle of the landmarks from the middle of the detector's box, in shares of their own extent,
+and least share of the box's sides over which they must extend. A box may be generous (a tile that saw the whole head, a
+turned one, one with much hair), but its middle is on the face. In crowd_1080p, which chose this, right meshes reach
+0.27 (99 of 100 up to 15 degrees of turn) and 0.37 (99 of 100 above), one beside a profile 0.5; in stage_and_audience,
 crossing_heads and street_bikes, which did not, right ones reach 0.24. They extend over 0.47 and more of their box."""
 _APART = 0.16
-"""Mean distance of the landmarks from a second network's five points, shares of the face's width (docs/methods.md 8.2).
-Boxes are up to 1.9 times the face: of the heads of friends2 that are turned by 40 to 50 degrees the box called every
-second right mesh astray."""
+"""Largest mean distance of the landmarks from a second network's five points, shares of the face's width
+(docs/methods.md 8.2). It is used instead of the box, since boxes are up to 1.9 times as large as the face: of the heads
+of friends2 that are turned by 40 to 50 degrees, the box called every second right mesh astray."""
 _BARE, _UNSURE = np.array([0.25, 0.25, 0.12, 0.12]), 0.55
-"""Share of the detector's box that landmarks leave bare at the left, right, top and bottom, and residual of the fit,
-from which both together say that the landmarks are too small or beside the face. Either alone is common: generous
-boxes, and faces in a crowd. Drawn faces are fitted with 0.15; with landmarks at three quarters of their size, or
-shifted by an eighth of the face, with 0.52 to 0.7."""
+"""Share of the detector's box that landmarks leave bare at the left, right, top and bottom, and residual of the fit:
+beyond both together the landmarks are too small or beside the face. Either alone is common: generous boxes, and faces
+in a crowd. Rendered faces are fitted with 0.15; with landmarks at three quarters of their size, or shifted by an eighth
+of the face, with 0.52 to 0.7."""
 _NO_POSE = 0.6
 """Residual from which landmarks that are astray do not tell the pose either: profiles in stage_and_audience were read
-as half turned, upside down, with 0.60 to 0.64."""
+as half turned and upside down, with 0.60 to 0.64."""
 _OCCLUDED_TRIANGLE, _OCCLUDED_SHARE = 0.7, 0.3
-"""Share of the mesh whose triangles fit badly, from which a face counts as occluded: gross covers (docs/methods.md
-4.5). Open faces of the clips reach 0.23 (glasses)."""
+"""Residual from which a triangle fits badly, and share of the mesh in such triangles from which a face counts as
+occluded, by something large (docs/methods.md 4.5). Unoccluded faces of the clips reach 0.23 (glasses)."""
 _ODD = 0.13
-"""Share of the skin in no skin's colour: covers in another colour. Open faces of the clips reach 0.06."""
+"""Share of the skin that has no skin colour, from which something in another colour occludes the face. Unoccluded faces
+of the clips reach 0.06."""
 _CHANGED = 0.15
-"""Share of the mesh unlike itself seconds ago: whatever comes before a face. Open faces of the clips reach 0.09."""
+"""Share of the mesh that looks different from seconds ago, from which something has come before the face. Unoccluded
+faces of the clips reach 0.09."""
 _STRAIN = 0.17
-"""Rise of the residual over seconds: covers in skin's own colour. Open faces of the clips reach 0.12."""
+"""Rise of the residual over seconds, from which something in skin's own colour occludes the face. Unoccluded faces of
+the clips reach 0.12."""
 _SHARPNESS = 0.6
-"""Sharpness of a face of 64 pixels and wider. Faces of the clips keep above 0.86, sharp photographs above 1; a blur of
-a thirtieth of the width brings them to 0.5. Smaller ones have as much less as their pixels allow."""
+"""Least sharpness of a face of 64 pixels and wider. Faces of the clips stay above 0.86, sharp photographs above 1; a
+blur of a thirtieth of the width brings them to 0.5. For smaller faces it is less, as their pixels allow."""
 _LEAVE = 0.88
-"""A rule that holds goes on holding until its signal is back by so much: no flicker about a threshold."""
+"""Share of its threshold to which a signal must fall before a rule that holds stops: no flicker about a threshold."""
 _STEADY = 5
-"""Frames a face must deserve a better level before it gets it."""
+"""Frames for which a face must deserve a better level before it gets that level."""
 
 
 def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, float]:
@@ -152,9 +158,12 @@ def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, flo
 
 
 def as_drawn(found: Mapping[Cause, float], seen: Observation) -> Mapping[Cause, float]:
-    """The severities of what speaks against rendering a known face on its landmarks: `severities`, but those of a head
-    that is drawn as a solid bear more of a turn, and of a frontal model that fits no turned head; and that a face which
-    something covers is fitted worse is known already."""
+    """The severities of what speaks against rendering a known face on its landmarks.
+
+    They are `severities` with two exceptions. A head that is rendered as a solid may be turned farther, and it does not
+    matter that the frontal model fits no turned head. A face that something covers may be fitted worse, since that is
+    known already.
+    """
     view = seen.turned
     borne: dict[Cause, float] = {}
     if found[Cause.OCCLUDED] > 1:
@@ -168,7 +177,7 @@ def as_drawn(found: Mapping[Cause, float], seen: Observation) -> Mapping[Cause, 
 
 
 def astray(seen: Observation) -> float:
-    """How far the landmarks lie from where a second network sees eyes, nose and mouth, or else from where the
+    """How far the landmarks lie from the eyes, nose and mouth that a second network sees, or else from where the
     detector's box says, 1 at the threshold."""
     if seen.apart is not None:
         return seen.apart / _APART
@@ -180,22 +189,22 @@ def astray(seen: Observation) -> float:
 
 
 def unblemished(found: Mapping[Cause, float]) -> bool:
-    """Whether no rule at all speaks against a face with these severities: the whitelist asks for that."""
+    """Whether no rule at all speaks against a face with these severities; the whitelist asks for that."""
     return not _holding(found, frozenset())
 
 
 def shows_a_face(seen: Observation, face: Face) -> bool:
-    """Whether anybody may be behind an observation: a hand, a print or an ear can have landmarks too, but detector and
-    landmarker are not both sure of them. Of the sightings with landmarks on 5 clips 96 of 100 faces pass and 14 of 161
-    hands and the like; the fit does not tell them apart, dark and turned faces are fitted as badly."""
+    """Whether an observation may be of a person's face at all. A hand, a print or an ear can have landmarks too, but
+    then detector and landmarker are not both sure. Of the sightings with landmarks on 5 clips 96 of 100 faces pass and
+    14 of 161 hands and the like. The fit does not tell them apart: dark and turned faces are fitted as badly."""
     return face.confirmed and seen.fit.residual <= _NO_FACE
 
 
 def recognisable(seen: Observation, areas: NDArray[np.float64], severe: Mapping[Cause, float] | None = None) -> bool:
-    """Whether an observation is good enough to know somebody by. severe: its `severities`, where they are known.
+    """Whether an observation is good enough to know its person by. severe: its `severities`, where they are known.
 
-    Of the signs of an occluder only misfitting triangles count: odd colours are side light as often, and a change or a
-    strain says that it is not as it was, which is for `identity.looks` to judge.
+    Of the signs of an occluder only misfitting triangles count. Odd colours are as often light from the side. A change
+    or a strain only says that the face is not as it was, which is for `identity.looks` to judge.
     """
     found = dict(severities(seen, areas) if severe is None else severe)
     del found[Cause.OCCLUDED]
@@ -208,7 +217,7 @@ def misfit(seen: Observation, areas: NDArray[np.float64]) -> float:
 
 
 def turned_away(seen: Observation) -> bool:
-    """Whether a head is turned so far that its pose is no longer known, or its landmarks say nothing of it."""
+    """Whether a head is turned so far that its pose is no longer known, or its landmarks tell nothing of the pose."""
     if astray(seen) > 1 and seen.fit.residual > _NO_POSE:
         return True
     fitted = seen.fit.converged and seen.fit.residual <= _RESIDUAL
@@ -219,8 +228,9 @@ def turned_away(seen: Observation) -> bool:
 
 
 class Steps:
-    """Hysteresis between the own face and the posed one: down at once, up only when every signal is well back, after a
-    few good frames and before a few more where those are known, so that a face does not flicker between the two."""
+    """Hysteresis between the own face and the posed one, so that a face does not flicker between the two. It goes down
+    at once. It goes up only when every signal is well back, after a few good frames and before a few more where those
+    are known."""
 
     def __init__(self) -> None:
         self._held: frozenset[Cause] = frozenset()
@@ -230,8 +240,8 @@ class Steps:
     def __call__(
         self, found: Mapping[Cause, float], coming: Iterable[Mapping[Cause, float] | None] = ()
     ) -> Cause | None:
-        """Why a known face with these severities is to be posed; None when it is rendered on its landmarks. coming:
-        those of the next frames, None for one without landmarks; as many count as frames that are behind."""
+        """Why a known face with these severities is to be posed; None when it is rendered on its landmarks. coming: the
+        severities in the next frames, None for a frame without landmarks; of these `_STEADY` - 1 count."""
         known = self._cause is not None or self._good > 0
         self._held = _against(found, self._held)
         if self._held:
@@ -245,7 +255,8 @@ class Steps:
 
 
 def _soon(coming: Iterable[Mapping[Cause, float] | None]) -> Cause | None:
-    """Why a face that could be rendered on its landmarks now cannot in one of the next frames; None where it can."""
+    """Why a face that can be rendered on its landmarks now cannot be in one of the next frames; None where it always
+    can."""
     for found in coming:
         if found is None:
             return Cause.NO_LANDMARKS
@@ -260,10 +271,11 @@ def _worst(held: Iterable[Cause], found: Mapping[Cause, float]) -> Cause:
 
 
 def _against(found: Mapping[Cause, float], held: frozenset[Cause]) -> frozenset[Cause]:
-    """The rules that hold and speak against where the landmarks are; held: those of the frame before."""
+    """The rules that hold and put doubt on where the landmarks are; held: those that held in the frame before."""
     return _holding({cause: s for cause, s in found.items() if cause not in TRUE_LANDMARKS}, held)
 
 
 def _holding(found: Mapping[Cause, float], held: frozenset[Cause]) -> frozenset[Cause]:
-    """The rules that hold, those that held before until they are well back. What is no number holds."""
+    """The rules that hold; one that held before holds until its signal is well back. A severity that is no number
+    holds."""
     return frozenset(c for c, severity in found.items() if not severity <= (_LEAVE if c in held else 1.0))

@@ -1,4 +1,4 @@
-"""MaskFaces: a de-identifier that covers every face with one of the masks."""
+"""A de-identifier that redacts every face with one of the masks (`MaskFaces`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streamdeid.render.masks import bar, blackout, blur, noise, pixelate, solid_
 
 _MARGINS = (0.15, 0.35, 0.15, 0.10)  # left, top, right, bottom: ears beside, forehead above, chin below
 _NEAR = 0.2
-"""A box that ends so near the picture's border, share of its side, reaches to it."""
+"""Share of a box's side: a box that ends within that distance of the picture's border reaches to it."""
 
 _BOX_MASKS: dict[str, Callable[[Planes, Box], Planes]] = {
     "blackout": blackout,
@@ -40,45 +40,45 @@ class MaskFaces:
             raise SettingsError(f"unknown mask {mask!r}: choose from {', '.join(MASKS)}")
         self._mask = mask
         self.levels: Counter[Level] = Counter()
-        """Covered faces so far: `MASK` where the detector saw the face, `SOLID` where it is only predicted."""
+        """Redacted faces so far: `MASK` where the detector saw the face, `SOLID` where its place is only predicted."""
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: no state is kept."""
 
     @property
     def causes(self) -> Mapping[Cause, int]:
-        """Nothing: a mask is all that was asked for."""
+        """Empty: a mask is the level that was asked for."""
         return {}
 
     @property
     def tracklets(self) -> int:
-        """None: a mask knows nobody."""
+        """Always 0: masks are applied without tracklets."""
         return 0
 
     def choose_as(self, person: int, like: int) -> None:
-        """Nothing: a mask has no faces."""
+        """Do nothing: a mask has no new faces."""
 
     def face_of(self, person: int) -> None:
-        """None."""
+        """Always None: a mask has no new faces."""
 
     def chosen(self, person: int) -> None:
-        """Nothing is chosen for anybody."""
+        """Always None: no surrogate is chosen for anybody."""
 
     def provisional(self, tracklet: int) -> None:
-        """Nor for anybody unknown."""
+        """Always None: no tracklet has a provisional surrogate."""
 
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
-        """A mask has nothing against any frame."""
+        """Always True: a mask has no rule that could speak against a frame."""
         return True
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Nothing to learn ahead: a mask needs no identity."""
+        """Do nothing: a mask needs no identity."""
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
-        """Nobody to commit."""
+        """Do nothing: there is nobody to commit."""
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """The mask for faces, a solid redaction for lost ones. Raises FailedClosed when a place is not finite."""
+        """Plan the mask for faces that are seen, and a solid redaction for lost ones."""
         size = pending.frame.planes.size
         plans = []
         for track in tracks:
@@ -88,12 +88,12 @@ class MaskFaces:
         return plans
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """Cover all that was decided. Raises FailedClosed when a place is not finite; nothing is published then."""
+        """Redact all that was decided. Raises FailedClosed when a place is not finite; nothing is published then."""
         frame, planes = pending.frame, pending.frame.planes.copy()
         for plan in plans:
             if plan.track.sighted is not None:
                 planes = self._cover(planes, frame, plan.track, plan.track.sighted)
-        # Last, so that no mask mixes into a fill what it takes from beside it.
+        # Solid fills come last, so that no mask mixes pixels from beside it into a fill.
         for plan in plans:
             if plan.track.sighted is None:
                 planes = solid_fill(planes, plan.place[0])
@@ -109,7 +109,7 @@ class MaskFaces:
             return t_mask(planes, face.box, face.landmarks)
         place = grown(face_extent(track, face), planes.size)
         if self._mask == "noise":
-            # Not secret, only the same in every run: the positions that stay bare are known anyway.
+            # The seed is no secret, only the same in every run: which positions stay bare is known anyway.
             return noise(planes, place, np.random.default_rng((frame.index, track.number)))
         return _BOX_MASKS[self._mask](planes, place)
 
@@ -126,8 +126,8 @@ def face_extent(track: Track, face: Face) -> Box:
 def grown(box: Box, size: tuple[int, int] | None = None) -> Box:
     """A face's box, in pixels, enlarged to take in ears, forehead and chin.
 
-    size: width and height of the picture; given, a box that comes near its border reaches to it, because of a face that
-    the border cuts the detector sees only a part.
+    size: width and height of the picture. With it, a box that comes near the picture's border reaches to the border,
+    because the detector sees only a part of a face that the border cuts.
     """
     x0, y0, x1, y1 = box
     left, top, right, bottom = _MARGINS
@@ -145,5 +145,5 @@ def grown(box: Box, size: tuple[int, int] | None = None) -> Box:
 
 
 def place_of(track: Track) -> Box:
-    """The box of a face, pixels, or of where it may be."""
+    """The box of a face, or of the place where a lost face may be, in pixels."""
     return lost_face(track) if track.sighted is None else face_extent(track, track.sighted)

@@ -1,7 +1,7 @@
-"""What is known of the faces of a stream before any is replaced: measured frame by frame, under whose tracklet they go.
+"""Measures the faces of a stream, frame by frame and by tracklet, before any face is replaced.
 
-It is the first half of the filter: `replace_faces` asks it what was seen in a frame that is to be published, whether
-that was in doubt, and who it is.
+This is the first half of the filter. `replace_faces` asks it what was seen in a frame that is to be published, whether
+that frame was ambiguous, and who the face shows.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waitin
 from streamdeid.render.face import Blending
 
 _WEAK_KEPT = 12
-"""Textures kept of a tracklet of which no frame is good to know anybody by."""
+"""Textures that are kept of a tracklet as long as it has no frame good enough to know its person by."""
 
 
 class Verdict(Protocol):
-    """What looks say of the tracks of a frame: `identity.looks.LooksVerdict`."""
+    """What the looks of faces tell about the tracks of a frame: `identity.looks.LooksVerdict`."""
 
     @property
     def tracks(self) -> Sequence[Track]: ...
@@ -65,19 +65,19 @@ class Followed:
     observer: Observer
     occluders: OccluderMask
     known: NeutralEstimator = field(default_factory=NeutralEstimator)
-    """Of the frames that are good to know the person by."""
+    """Estimated from the frames that are good enough to know the person by."""
     rest: NeutralEstimator = field(default_factory=NeutralEstimator)
-    """Of all frames without doubt: the face at rest, as it is drawn."""
+    """Estimated from all frames that are not ambiguous: the face at rest, as it is rendered."""
     weak: list[Pixels] = field(default_factory=list, repr=False)
-    """Full textures (n, 3) of the first frames, while none is good."""
+    """Full textures (n, 3) of the first frames, as long as no frame is good."""
     poses: PosedReader | None = None
     again: PosedReader | None = None
-    """The same of frames that were looked at again, which come later."""
+    """Reads the poses of frames that were looked at again, which come later."""
     steps: Steps = field(default_factory=Steps)
     blending: Blending = field(default_factory=Blending)
 
     def carried(self, camera: CameraMotion) -> None:
-        """The camera moved before the next frame."""
+        """Account for a motion of the camera before the next frame."""
         self.observer.carried(camera)
         if self.poses is not None:
             self.poses.carried(camera)
@@ -99,10 +99,10 @@ class MeasuredFaces:
         identities_only: bool = False,
     ) -> None:
         """mean: float32 (f, 3), the mean face's small texture. named: called with a person and an identity vector y
-        (d,) whenever a tracklet has got its person. judge: of doubts, None where every doubt counts. templates: what
-        people are recognised by, None for the fused vector. first: tracklets of earlier parts of the stream.
-        recorded: who is who by the number of a frame, where that is known from an analysis. identities_only: nothing
-        is rendered of these frames, so a face is measured only while more would be learned of who it is."""
+        (d,) whenever a tracklet has got its person. judge: decides doubts; None: every doubt counts. templates: what
+        people are recognised by; None: the fused vector. first: number of tracklets in earlier parts of the stream.
+        recorded: who is who, by the number of a frame, where that is known from an analysis. identities_only: nothing
+        of these frames is rendered, so a face is measured only while more can be learned about who it is."""
         self._fitting = fitting
         self._identities_only = identities_only
         self._head = MeanHead.of(fitting)
@@ -123,11 +123,11 @@ class MeasuredFaces:
         self._mean = mean
         self._followed: dict[int, Followed] = {}
         self.breaks: Counter[str] = Counter()
-        """Why tracklets ended in the middle of a track."""
+        """Counts why tracklets ended in the middle of a track."""
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Measure the faces of the newest of the waiting frames, in order; a doubt in those before may be cleared.
-        Nobody is committed: `settle` comes next."""
+        """Measure the faces of the newest of the waiting frames. Frames come in order. This may clear doubts in earlier
+        frames. Nobody is committed: `settle` comes next."""
         frame, tracks = pending.frame, pending.tracks
         if pending.camera is not None:
             for known in self._followed.values():
@@ -158,7 +158,7 @@ class MeasuredFaces:
             self.templates.show(number, *self._crop(frame, good[number].seen))
 
     def settle(self, pending: PendingFrame[Any]) -> None:
-        """Commit the persons whom the newest frame, which was observed, makes known."""
+        """Commit the persons whom the newest frame makes known; it was observed before."""
         self.check.settle()
         for seen in pending.seen.values():
             if not self.check.learns(seen.tracklet):
@@ -167,7 +167,7 @@ class MeasuredFaces:
                 followed.weak.clear()
 
     def read_again(self, pending: PendingFrame[Any]) -> None:
-        """Read the poses of the faces that were found when a frame was looked at again; frames come in order."""
+        """Read the poses of faces that were found when a frame was looked at again. Frames come in order."""
         readers = [known.again for known in self._followed.values() if known.again is not None]
         if pending.camera is not None:
             for reader in readers:
@@ -181,11 +181,12 @@ class MeasuredFaces:
             seen.posed = followed.again(track.face, float(pending.frame.time))
 
     def of(self, tracklet: int) -> Followed | None:
-        """What is kept of a tracklet; None when it is over and done with."""
+        """What is kept of a tracklet; None when it is over and was dropped."""
         return self._followed.get(tracklet)
 
     def forget(self, waiting: Waiting) -> Set[int]:
-        """Drop the tracklets that no waiting frame needs; the numbers of those that one still does."""
+        """Drop the tracklets that are over and that no waiting frame needs; return the numbers of those that one still
+        needs."""
         needed = {seen.tracklet for pending in waiting for seen in pending.seen.values()}
         for number in list(self._followed):
             if not self.check.present(number) and number not in needed:
@@ -196,7 +197,8 @@ class MeasuredFaces:
     def _judged(
         self, pending: PendingFrame[Any], waiting: Waiting, sampled: Mapping[int, SampledFace | None]
     ) -> Sequence[Track]:
-        """The tracks under the numbers of their tracklets, in the same order, with the doubts that looks left."""
+        """The tracks under the numbers of their tracklets, in the same order, with the doubts that looks did not
+        clear."""
         frame, tracks = pending.frame, pending.tracks
         if self._judge is None:
             return self._noted(pending, tracks, self.check.update(frame, tracks))
@@ -219,13 +221,14 @@ class MeasuredFaces:
     def _noted(
         self, pending: PendingFrame[Any], tracks: Sequence[Track], tracklets: Sequence[Track]
     ) -> Sequence[Track]:
-        """The tracklets, after they were noted with their frame."""
+        """Note the tracklets with their frame, and return them."""
         for track, tracklet in zip(tracks, tracklets, strict=True):
             pending.seen[track.number] = SeenTrack(tracklet.number, track.ambiguous)
         return tracklets
 
     def _measure(self, frame: Frame, track: Track, followed: Followed, pixels: SampledFace) -> Measured | None:
-        """What is measured of a face; None where nothing can be, and the soft redaction covers it."""
+        """What is measured of a face; None where nothing can be measured, so that it is not rendered on its
+        landmarks."""
         assert track.face is not None
         seen = followed.observer(frame.planes, track.face, float(frame.time), pixels)
         if seen is None:
@@ -233,7 +236,8 @@ class MeasuredFaces:
         return Measured(seen, severities(seen, self.areas), followed.occluders(seen, track.ambiguous))
 
     def _learn(self, frame: Frame, track: Track, followed: Followed, measured: Measured) -> bool:
-        """Learn from a face who it is and what it looks like at rest; whether it is good to know its person by."""
+        """Learn from a face who it is and what it looks like at rest. Returns whether it is good enough to know its
+        person by."""
         seen, found, opening = measured.seen, measured.severities, measured.opening
         assert track.face is not None
         if track.ambiguous or not shows_a_face(seen, track.face):
@@ -242,7 +246,7 @@ class MeasuredFaces:
         good = recognisable(seen, self.areas, found)
         self.check.saw(track.number, good)
         yaw, pitch = seen.pose.yaw, seen.pose.pitch
-        if opening is None or not followed.rest.ready:  # a cup is no face at rest, but better than none
+        if opening is None or not followed.rest.ready:  # a face behind a cup is not at rest, but better than none
             followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.hair, _blemish(found))
         if good and learns:
             wanted = followed.known.wants(seen.frontal, yaw, pitch)
@@ -262,7 +266,7 @@ class MeasuredFaces:
         return self._fitting.model.texture_of(*self._crop(frame, seen))
 
     def _estimate(self, number: int, final: bool) -> Estimate:
-        """What is known of who a tracklet shows, from its frames so far."""
+        """What is known of the identity of a tracklet's person, from its frames so far."""
         followed, model = self._followed[number], self._fitting.model
         if followed.known.ready:
             y = model.identity(followed.known.shape(), followed.known.texture())
@@ -272,7 +276,7 @@ class MeasuredFaces:
 
 
 def _seen_in(waiting: Waiting, indices: Sequence[int], track: int) -> Iterator[SeenTrack]:
-    """What is known of a track in those of the waiting frames that have these numbers."""
+    """What the waiting frames with these numbers know of a track."""
     wanted = set(indices)
     for one in waiting:
         if one.frame.index in wanted and track in one.seen:
@@ -280,8 +284,8 @@ def _seen_in(waiting: Waiting, indices: Sequence[int], track: int) -> Iterator[S
 
 
 def coming(later: Waiting, track: int, tracklet: int) -> Iterator[Mapping[Cause, float] | None]:
-    """What speaks against rendering a face on its landmarks in the frames to come in which its tracklet goes on; None
-    for one without landmarks."""
+    """What speaks against rendering a face on its landmarks, for each later frame in which its tracklet goes on; None
+    for a frame without landmarks."""
     for one in later:
         seen = one.seen.get(track)
         if seen is None or seen.tracklet != tracklet:
@@ -290,5 +294,5 @@ def coming(later: Waiting, track: int, tracklet: int) -> Iterator[Mapping[Cause,
 
 
 def _blemish(found: Mapping[Cause, float]) -> float:
-    """How little a frame says about the face at rest, 0 for one that is seen whole and sharp."""
+    """How little a frame tells about the face at rest: 0 for a face that is seen whole and sharp, at most 10."""
     return float(np.clip(max(found[Cause.OCCLUDED], found[Cause.BLURRED]) - 1, 0, 10))

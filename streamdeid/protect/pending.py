@@ -1,8 +1,8 @@
 """A frame that waits to be rendered: one value that carries everything known about it.
 
-`observe` fills it, later frames may still clear a doubt about it, `settle` adds who is shown, `decide` and `render` use
-it up. Nothing else holds what is to be decided of it; the look-ahead keeps a small copy of its picture, to follow heads
-in.
+`observe` fills it, and later frames may still clear a doubt about it. `settle` adds who is shown; `decide` and `render`
+use that. Nothing else stores what is to be decided about the frame. Only the look-ahead keeps a small copy of its
+picture, in which it follows heads.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Origin = TypeVar("Origin")
 
 @dataclass(frozen=True)
 class Measured:
-    """A face in one frame."""
+    """What is measured of a face in one frame."""
 
     seen: Observation
     severities: Mapping[Cause, float]
     """How far each rule's signal goes (`levels`)."""
     opening: Opening | None
-    """Where something before the face may be seen."""
+    """Where something before the face may stay visible; None where nothing may."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class SeenTrack:
 
     tracklet: int
     ambiguous: bool
-    """Whether it is unclear who it shows, as far as is known by now: a later frame may clear that up."""
+    """Whether it is unclear who the track shows, as far as is known by now: a later frame may clear that up."""
     measured: Measured | None = None
     """None where no face could be measured."""
     posed: PosedView | None = None
@@ -56,47 +56,47 @@ class PendingFrame(Generic[Origin]):
 
     frame: Frame
     tracks: Sequence[Track]
-    """As the tracker said."""
+    """As the tracker gave them."""
     origin: Origin
-    """What whoever gave it knows of it, such as when it came from the camera."""
+    """What the source of the frame knows about it, such as when it came from the camera."""
     found: Sequence[Face] = ()
-    """All that the detector found."""
+    """All faces that the detector found."""
     camera: CameraMotion | None = None
-    """How the camera moved since the frame before; None where it stood, or nobody can tell."""
+    """How the camera moved since the frame before; None where it did not move, or where that cannot be told."""
     noted: Noted | None = None
-    """What the look-ahead needs of it."""
+    """What the look-ahead needs of the frame."""
     covered: Sequence[Track] | None = None
-    """The tracks that are covered, with what was found when the frame was looked at again; None while that is not
-    settled, and where nobody settles it."""
+    """The tracks that are protected, with what was found when the frame was looked at again; None while that is not
+    settled, and where nothing settles it."""
     seen: dict[int, SeenTrack] = field(default_factory=dict)
     """By track."""
     certain: dict[int, tuple[Face, int]] = field(default_factory=dict)
-    """By track: a face that was recognised beyond doubt, and which person of the whitelist it is."""
+    """By track: a face that was recognised beyond doubt, and the number of its person on the whitelist."""
     left: set[int] = field(default_factory=set)
-    """Tracks that are left as they are, since it was settled."""
+    """Tracks that stay unprotected; known once the frame is settled."""
     standings: Mapping[int, Standing] = field(default_factory=dict)
-    """By track that is due: what is settled of it, for `decide`."""
+    """By track that is due: what is settled about it, for `decide`."""
 
     @property
     def known(self) -> Sequence[Track]:
-        """Its tracks, as far as is known by now."""
+        """The tracks of the frame, as far as is known by now."""
         return self.tracks if self.covered is None else self.covered
 
     def observed(self, track: int) -> bool:
-        """Whether the detector saw the face of a track in it, without looking again."""
+        """Whether the detector saw the face of a track in this frame, without looking again."""
         return _sees(self.tracks, track)
 
     def sees(self, track: int) -> bool:
-        """Whether the face of a track is seen in it, as far as is known by now, also by looking again."""
+        """Whether the face of a track is seen in this frame, as far as is known by now, also by looking again."""
         return _sees(self.known, track)
 
     def ambiguous(self, track: int) -> bool:
-        """Whether it is unclear who a track shows, as far as is known by now; of an unknown track it is."""
+        """Whether it is unclear who a track shows, as far as is known by now; True for an unknown track."""
         seen = self.seen.get(track)
         return seen is None or seen.ambiguous
 
     def tracklet(self, track: int) -> int:
-        """The tracklet of a track; 0 when the track was not there."""
+        """The tracklet of a track; 0 when the track is not in this frame."""
         seen = self.seen.get(track)
         return 0 if seen is None else seen.tracklet
 

@@ -1,4 +1,4 @@
-"""What leaves a live run without a fresh frame: the last filtered one again, or a placeholder (architecture.md 4).
+"""What a live run publishes without a fresh frame: the last filtered one again, or a placeholder (architecture.md 4).
 
 A placeholder holds text on a flat ground and nothing else: it is made without any picture of the scene.
 """
@@ -24,7 +24,7 @@ _WIDEST = 0.9
 
 
 def again(frame: DeidentifiedFrame, time: Fraction) -> DeidentifiedFrame:
-    """A frame that has left before, at another time in seconds."""
+    """A frame that was published before, with another time in seconds."""
     return replace(frame, time=time)
 
 
@@ -37,10 +37,10 @@ def placeholder(
     colour: Colour = Colour(),
     aspect: Fraction | None = None,
 ) -> DeidentifiedFrame:
-    """A picture of size (width, height) that says why there is none; lines: smaller text below the title.
-    aspect: of its pixels, as the stream's other pictures have it.
+    """A picture of size (width, height) with text that says why there is no picture of the scene.
 
-    Only ASCII is drawn, other characters become question marks. Raises ValueError for a picture below 2 x 2.
+    lines: smaller text below the title. aspect: of its pixels, as in the stream's other pictures. Only ASCII is
+    written, other characters become question marks. Raises ValueError for a picture below 2 x 2.
     """
     width, height = size
     if width < 2 or height < 2:

@@ -1,6 +1,6 @@
-"""The seam that every method goes through, in four verbs: measure, commit, decide how each face is protected, render.
+"""The interface of every method, in four verbs: measure, commit, decide how each face is protected, render.
 
-A new way to protect faces is a `Deidentifier`; what lies around one (whitelist, regions) is one, too.
+A new way to protect faces is a `Deidentifier`. The wrappers around one (whitelist, regions) are `Deidentifier`s, too.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Plan:
 
     track: Track
     place: tuple[Box, Points | None, tuple[int, int]]
-    """Box of the face or, where it is lost, of where it may be; its points (81, 2); size of the picture."""
+    """Box of the face or, where it is lost, of the place where it may be; its points (81, 2); size of the picture."""
     level: Level
     cause: Cause | None = None
-    """Why no better level."""
+    """Why the face gets no better level."""
     measured: Measured | None = None
     followed: Followed | None = None
     neutral: Neutral | None = None
@@ -43,16 +43,17 @@ class Plan:
     face: NewFace | None = None
     tracklet: int = 0
     posed: PosedView | None = None
-    """Where a posed face is rendered."""
+    """The view at which a posed face is rendered."""
 
     @cached_property
     def head(self) -> Head:
-        """The ellipse about the head, which only redactions ask for."""
+        """The ellipse about the head; only redactions ask for it."""
         return head_of(*self.place)
 
     @cached_property
     def rim(self) -> Points:
-        """Rim float64 (n, 2), pixels, of the face that is shown, of which nobody else's posed face takes anything."""
+        """Rim float64 (n, 2), pixels, of the face that is shown; the posed face of another track takes nothing from
+        inside it."""
         if self.posed is not None and self.level is Level.POSED:
             return face_ellipse(self.posed.box)
         face = self.track.face
@@ -60,7 +61,7 @@ class Plan:
 
     @cached_property
     def drawn(self) -> Head:
-        """The ellipse about what is shown: about the face that is drawn, or the head that is redacted."""
+        """The ellipse about what is shown: about the face that is rendered, or the head that is redacted."""
         if self.level not in FACES:
             return self.head
         (x, y), (across, down) = self.rim.mean(axis=0), np.ptp(self.rim, axis=0) / 2
@@ -71,39 +72,41 @@ Plans = Sequence[Plan]
 
 
 class Deidentifier(Protocol):
-    """Turns raw frames into ones that may leave. Frames come in order, to each of the four verbs, which
-    tests/protect/test_verbs.py holds to what they say."""
+    """Turns raw frames into frames that may be published. Each of the four verbs gets the frames in order.
+    tests/protect/test_verbs.py checks that they do what is said here."""
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Find out what there is to know of the newest frame, and put it there; nobody is committed. waiting: that
-        frame, last, and those before it that were not rendered yet."""
+        """Measure the newest frame and store the results in it; nobody is committed. waiting: the frames that were not
+        rendered yet, the newest last."""
         ...
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
-        """Commit persons, and choose what is shown for them; nothing else does. Called twice for a frame: when it was
-        observed (it is the last one of `waiting`), for all whom it makes known; and before it is decided (it is the
-        first one), for the last time, with those of its tracks that are `due`, to be protected in it. Then it holds all
-        that `decide` asks. Raises FailedClosed in any doubt."""
+        """Commit persons, and choose what is shown for them; no other verb does that. It is called twice for a frame.
+        The first call comes when the frame was observed (it is the last one of `waiting`), for all persons whom it
+        makes known. The second call comes before the frame is decided (it is the first one), with those of its tracks
+        that are `due`, to be protected in it; it is the last time. After it the frame holds all that `decide` asks for.
+        Raises FailedClosed in any doubt."""
         ...
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """How each of the tracks that were due is protected in a frame that is settled; changes nothing, so it says the
-        same when it is asked again. Raises FailedClosed in any doubt."""
+        """How each of the tracks that were due is protected in a settled frame. It changes nothing, so it gives the
+        same answer when it is asked again. Raises FailedClosed in any doubt."""
         ...
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """The frame, protected as was decided; nobody is asked. Raises FailedClosed in any doubt."""
+        """The frame, protected as was decided; nothing more is decided here. Raises FailedClosed in any doubt."""
         ...
 
 
 def settled(deidentifier: Deidentifier, waiting: Waiting, tracks: Sequence[Track]) -> Plans:
-    """Settle and decide the oldest of some frames that wait, of which these tracks are due. Raises FailedClosed."""
+    """Settle and decide the oldest of the waiting frames. tracks: those of its tracks that are due. Raises
+    FailedClosed."""
     deidentifier.settle(waiting, tracks)
     return deidentifier.decide(waiting[0], tracks)
 
 
 def at_once(deidentifier: Deidentifier, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
-    """A frame observed, decided and rendered without any look-ahead. Raises FailedClosed in any doubt."""
+    """Observe, decide and render a frame without any look-ahead. Raises FailedClosed in any doubt."""
     pending = PendingFrame(frame, tracks, None)
     deidentifier.observe(pending, [pending])
     deidentifier.settle([pending])

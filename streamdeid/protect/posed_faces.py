@@ -18,8 +18,8 @@ from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, ren
 from streamdeid.render.posed_region import face_ellipse
 
 _ENOUGH = 8
-"""Sightings to come of a track that was found by looking again, from which it is decided who that is; before, only a
-provisional face is shown."""
+"""Sightings to come that a track found by looking again must have before its person is decided; before, it shows only a
+provisional face."""
 
 
 class PosedFaces:
@@ -30,30 +30,31 @@ class PosedFaces:
         self._memories: dict[int, PosedMemory] = {}
 
     def keep(self, tracklets: Iterable[int]) -> None:
-        """Remember these, and no others."""
+        """Keep what is remembered of these tracklets, and drop all else."""
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
 
     def render(self, out: Planes, lit: Planes, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
-        """Render the posed face of one of the plans, in place; False, and nothing done, where it cannot be.
+        """Render the posed face of one of the plans, in place; return False, with nothing done, where it cannot be
+        rendered.
 
         lit: the picture that its light is taken from.
         """
         assert plan.posed is not None
         face_at, *more = (face_ellipse(box) for box in plan.posed.places)
         head = PosedHead(plan.posed.pose, face_at, sighted=np.concatenate(more))
-        # Nothing is taken from another head that shows a face: it may be the original's still.
+        # Nothing is taken from another head that shows a face: its pixels may still be the original's.
         others = [other.rim for other in plans if other.track is not plan.track and other.level in FACES]
         memory = self._memories[plan.tracklet]
         return render_posed_face(out, lit, head, face, self._frame, memory, others) is not None
 
 
 def view_of(seen: SeenTrack, found: Measured | None) -> PosedView | None:
-    """The pose of a head; None where nothing tells it: what landmarks that are astray say of it is worth nothing."""
+    """The pose of a head; None where nothing tells it. Where the landmarks are astray they tell no pose."""
     lost = found is not None and found.seen.apart is None and astray(found.seen) > 1
     return None if lost else seen.posed
 
 
 def few(track: int, later: Waiting) -> bool:
-    """Whether a track is seen in so few of the frames to come that who it is would be decided too early."""
+    """Whether a track is seen in so few of the frames to come that it is too early to decide its person."""
     seen = (one.seen.get(track) for one in later if one.observed(track))
     return sum(one is not None and one.posed is not None for one in seen) < _ENOUGH

@@ -1,14 +1,14 @@
-"""Faces of those of whom it is not known who they are: provisional at first, and over to the person's own later.
+"""Provisional faces: what tracklets show while their person is not known, and the change to the person's own face.
 
-Everybody who surely has a face shows one from the first frame. A tracklet that goes on where another one of the same
-track broke off most likely shows somebody who is known in a moment: it shows none until half a second of it was
-observed, which is at once where look-ahead tells that it lasts, for a strange face between two sights of the own one is
-worse than a redaction. Who turns out to be somebody new keeps the provisional face (`surrogates.choice`); who is
-recognised goes over to the old one in four tenths of a second. While it is unclear who a tracklet shows, several people
-may have shown its face: then nobody keeps it.
+Every track that surely has a face shows one from the first frame. One kind of tracklet waits: where another tracklet of
+the same track broke off, the next one most likely shows a person who will be known in a moment. It shows no face until
+half a second of it was observed (at once where the look-ahead tells that it lasts), because a strange face between two
+sights of the own face is worse than a redaction. A person who turns out to be new keeps the provisional face
+(`surrogates.choice`). A person who is recognised changes to the old face in four tenths of a second. While it is
+unclear who a tracklet shows, several people may have shown its face; then nobody keeps it.
 
-Who is known and then in doubt (somebody passes) shows no face, which is a redaction for some frames; in a doubt of half
-a second and more a provisional one, and goes over to the own one after it.
+A known person whose track becomes ambiguous (somebody passes) shows no face, which is a redaction for some frames. In a
+doubt of half a second and more the track shows a provisional face, and changes to the own one after it.
 """
 
 from __future__ import annotations
@@ -26,39 +26,40 @@ from streamdeid.protect.choices import Chosen
 from streamdeid.protect.pending import PendingFrame
 
 _BREAK = Fraction(1, 2)
-"""Seconds of a tracklet in the middle of a track that have to be observed before it shows a provisional face."""
+"""Seconds that must be observed of a tracklet that begins in the middle of a track before it shows a provisional
+face."""
 LONG_DOUBT = Fraction(1, 2)
-"""Seconds for which it has to be unclear who somebody known is until he shows one."""
+"""Seconds for which it must be unclear who a known person is before a provisional face is shown."""
 _OVER = Fraction(2, 5)
-"""Seconds in which a provisional face goes over to the old one of somebody who was recognised."""
+"""Seconds in which a provisional face changes to the old face of a person who was recognised."""
 
 
 class Sampled(Protocol):
     """Where provisional surrogates come from: `surrogates.Surrogates`, or an experiment's own."""
 
     def provisional(self, number: int, /) -> Chosen:
-        """That of a tracklet. Raises FailedClosed when there is none to publish."""
+        """The provisional surrogate of a tracklet. Raises FailedClosed when there is none to publish."""
         ...
 
     def release(self, number: int, /) -> None:
-        """A tracklet is over."""
+        """Give back the surrogate of a tracklet that is over."""
         ...
 
 
 @dataclass(frozen=True)
 class Between:
-    """On the way from a provisional surrogate to another one."""
+    """A transition from a provisional surrogate to another one."""
 
     before: Chosen
     share: float
-    """How far it has come, 0 to 1."""
+    """How far the transition has come, 0 to 1."""
 
 
 class ProvisionalFaces:
-    """What the tracklets of one stream show of faces that are not, or not yet, their person's."""
+    """What the tracklets of one stream show instead of a face of their person, always or for now."""
 
     def __init__(self, sampled: Sampled | None) -> None:
-        """sampled: None where nobody gets one."""
+        """sampled: where the surrogates come from; None where no tracklet gets one."""
         self._sampled = sampled
         self._tracks: dict[int, int] = {}
         """By track of the newest frame: its tracklet."""
@@ -67,27 +68,27 @@ class ProvisionalFaces:
         self._shown: dict[int, Chosen] = {}
         self._refused: set[int] = set()
         self._unclear: set[int] = set()
-        """Those whose face was shown, or asked for, while it was unclear who they are."""
+        """Tracklets whose face was shown, or asked for, while it was unclear who they are."""
         self._doubts: dict[int, Fraction] = {}
         """By tracklet in doubt: since when, seconds."""
         self._lent: set[int] = set()
-        """Those of somebody known that show one in a doubt only, and keep it until they are over."""
+        """Tracklets of known persons that show a provisional face only in a doubt, and keep it until they are over."""
         self._over: dict[int, Fraction] = {}
-        """By tracklet that goes over to its person's face: since when, seconds."""
+        """By tracklet that changes to its person's face: since when, seconds."""
         self.replaced = 0
-        """Tracklets so far that went over to another face, since it became known whom they show."""
+        """Tracklets so far that changed to another face when it became known whom they show."""
 
     def note(self, pending: PendingFrame[Any]) -> None:
-        """Take in the tracklets of a new frame, which was observed."""
+        """Note the tracklets of a new frame, which was observed."""
         before, self._tracks = self._tracks, {track: seen.tracklet for track, seen in pending.seen.items()}
         for track, tracklet in self._tracks.items():
             if before.get(track, tracklet) != tracklet:
                 self._broken[tracklet] = pending.frame.time
 
     def lasting(self, tracklet: int, time: Fraction, until: Fraction | None) -> bool:
-        """Whether a tracklet of somebody known is in a doubt in which it is to show a provisional face. Whoever kept
-        the one that the tracklet began with has no other. time: of the frame that is to be rendered now, seconds;
-        until: of the last one that is known to be in the same doubt, None where this one is in none."""
+        """Whether a tracklet of a known person is in a doubt so long that it shows a provisional face. A tracklet that
+        began with a provisional face and kept it gets no other one. time: of the frame that is to be rendered now,
+        seconds; until: of the last frame that is known to be in the same doubt, None where this one is in none."""
         if until is None:
             self._doubts.pop(tracklet, None)
             return False
@@ -99,7 +100,7 @@ class ProvisionalFaces:
         return True
 
     def of(self, tracklet: int, time: Fraction, ambiguous: bool = False) -> Chosen | None:
-        """The surrogate of a tracklet of nobody known, in a frame that is to be rendered now; None while, or where, it
+        """The surrogate of a tracklet whose person is not known, in a frame that is to be rendered now; None while it
         has none. time: of the newest frame of the tracklet, seconds. ambiguous: whether it is unclear who the frame
         shows."""
         known = self._shown.get(tracklet)
@@ -110,37 +111,38 @@ class ProvisionalFaces:
         if tracklet in self._broken and time - self._broken[tracklet] < _BREAK:
             return None
         self._refused.add(tracklet)
-        with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
+        with contextlib.suppress(FailedClosed):  # counted there; without a surrogate the face is redacted
             self._shown[tracklet] = self._sampled.provisional(tracklet)
             self._refused.discard(tracklet)
         return self._shown.get(tracklet)
 
     def shown(self, tracklet: int) -> Chosen | None:
-        """What a tracklet was shown by; None where that was no provisional surrogate."""
+        """The provisional surrogate that a tracklet has shown; None where it has shown none."""
         return self._shown.get(tracklet)
 
     def of_person(self, person: int, person_of: Callable[[int], int | None]) -> int | None:
-        """A tracklet that was shown by a provisional surrogate and turned out to be a person; None without one whose
-        face that person may keep."""
+        """A tracklet that showed a provisional surrogate and turned out to be this person; None without one whose face
+        the person may keep."""
         clear = (tracklet for tracklet in self._shown if tracklet not in self._unclear)
         return next((tracklet for tracklet in clear if person_of(tracklet) == person), None)
 
     def towards(self, tracklet: int, time: Fraction, own: Chosen) -> Chosen | Between:
-        """What a tracklet whose person is known shows: the own surrogate, or one on the way to it."""
+        """What a tracklet whose person is known shows at a time in seconds: the own surrogate, or a transition to
+        it."""
         before = self._shown.get(tracklet)
-        if before is None or np.array_equal(before.vector, own.vector):  # kept
+        if before is None or np.array_equal(before.vector, own.vector):  # the person kept it
             return own
         if tracklet not in self._over and tracklet not in self._lent:
             self.replaced += 1
         share = max(float((time - self._over.setdefault(tracklet, time)) / _OVER), 0.0)
         if share >= 1:
-            if tracklet not in self._lent:  # the next doubt shows the same
+            if tracklet not in self._lent:  # the next doubt shows the same one
                 self._drop(tracklet)
             return own
         return Between(before, share)
 
     def forget(self, kept: Set[int]) -> Set[int]:
-        """Drop all tracklets but these; those that were dropped."""
+        """Drop all tracklets but these; return those that were dropped."""
         known = self._shown.keys() | self._broken.keys() | self._doubts.keys()
         over = (known | self._lent | self._refused | self._unclear) - kept
         for tracklet in over:

@@ -14,7 +14,8 @@ _FARTHEST = 1e6
 
 @dataclass(frozen=True)
 class Region:
-    """A rectangle of the upright picture as it is stored, in pixels or in percent. Raises SettingsError for none."""
+    """A rectangle of the upright picture as it is stored, in pixels or in percent. Raises SettingsError where it is
+    none."""
 
     x: float
     y: float
@@ -36,12 +37,13 @@ class Region:
 
     @property
     def scales(self) -> bool:
-        """Whether it is the same part of a picture however large that is: percent, or 0."""
+        """Whether the region is the same part of a picture of any size: all numbers are percent, or 0."""
         values = self.x, self.y, self.width, self.height
         return all(relative or value == 0 for value, relative in zip(values, self.percent, strict=True))
 
     def on(self, size: tuple[int, int]) -> Box:
-        """Its box in pixels of a picture of size (width, height). Raises SettingsError when it does not touch it."""
+        """The box of the region in pixels of a picture of size (width, height). Raises SettingsError when it lies
+        outside."""
         values = self.x, self.y, self.width, self.height
         sides = (*size, *size)
         x, y, width, height = (

@@ -1,4 +1,4 @@
-"""The filter itself: every tracked face of a frame is protected, at the best level that it can have (`levels`)."""
+"""The filter itself: it protects every tracked face of a frame at the best level that the face can have (`levels`)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ from streamdeid.render.new_face import NewFace
 from streamdeid.render.paper_transfer import PaperTransfer
 
 _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
-"""What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""
+"""Errors that arithmetic raises on points or pixels that are no face's (ValueError also for an unsolvable linear
+system)."""
 _log = logging.getLogger(__name__)
 
 
@@ -63,11 +64,11 @@ class ReplaceFaces:
         decoded: DecodedFaces | None = None,
         recorded: Callable[[int], Mapping[int, RecordedTrack]] | None = None,
     ) -> None:
-        """judge: of doubts, None where every doubt counts. templates: what people are recognised by, None for the fused
+        """judge: decides doubts; None: every doubt counts. templates: what people are recognised by; None: the fused
         vector. transfer: P4's own transfer instead of docs/methods.md 4.0's. copy_eyes: show the person's own eyes.
-        strict: solid redactions instead of soft ones, and no tone of the person's skin anywhere in them. first:
-        tracklets of earlier parts of the stream (`tracklets`), whose new faces `decoded` holds. recorded: who is who by
-        the number of a frame, where that is known from an analysis; nobody is recognised then."""
+        strict: solid redactions instead of soft ones, and no tone of the person's skin anywhere in them. first: number
+        of tracklets in earlier parts of the stream (`tracklets`), whose new faces `decoded` holds. recorded: who is
+        who, by the number of a frame, where that is known from an analysis; nobody is recognised then."""
         self._fitting = fitting
         self._surrogates = surrogates
         self._transfer = transfer
@@ -83,23 +84,23 @@ class ReplaceFaces:
         self._identities: dict[int, Points] = {}
         """By person: y (d,), for as long as the person is known."""
         self.decoded = DecodedFaces(fitting) if decoded is None else decoded
-        """For a part of the stream that follows: a new face takes a twentieth of a second to decode."""
+        """Decoded new faces, for a part of the stream that follows: decoding one takes a twentieth of a second."""
         self.levels: Counter[Level] = Counter()
-        """Faces covered, by protection level."""
+        """Faces protected so far, by protection level."""
         self._read = -1
-        """Number of the last frame of which it is known what was found when it was looked at again."""
+        """Number of the last frame whose faces found by looking again were read."""
         self._over: set[int] = set()
-        """Persons whom the register forgot, as long as frames may wait in which they are shown."""
+        """Persons whom the register forgot, kept as long as waiting frames may show them."""
         self.causes: Counter[Cause] = Counter()
-        """Why faces were covered by a lower level than the first."""
+        """Counts why faces were protected at a lower level than the first."""
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Measure the faces of the newest of the waiting frames."""
         self._faces.observe(pending, waiting)
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
-        """Commit persons and choose their faces; and before a frame is decided, all that is shown of its tracks. Raises
-        FailedClosed in any doubt."""
+        """Commit persons and choose their faces; before a frame is decided, settle all that is shown of its tracks.
+        Raises FailedClosed in any doubt."""
         if due is None:
             self._faces.settle(waiting[-1])
             self._provisional.note(waiting[-1])
@@ -117,14 +118,14 @@ class ReplaceFaces:
         self._poses.decided(self.decide(pending, due), pending)
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """Which protection level each track gets, and with whose face."""
+        """The protection level of each track, and the face that it shows."""
         return [planned(pending.standings[track.number], self._hidden) for track in tracks]
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """The frame with every tracked face covered. Raises FailedClosed in any doubt.
+        """The frame with every tracked face protected. Raises FailedClosed in any doubt.
 
-        Soft redactions come first, so that none hides a face, and far (small) heads before near ones: of two redactions
-        of one head, each of which leaves the other out, the larger lies above.
+        Soft redactions come first, so that none hides a face. Far (small) heads come before near ones: where one head
+        has two redactions, each of which leaves the other out, the larger one lies above.
         """
         frame, out = pending.frame, pending.frame.planes.copy()
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
@@ -142,7 +143,7 @@ class ReplaceFaces:
         return DeidentifiedFrame(out, frame.time, frame.index, tuple(redactions))
 
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
-        """Whether nothing at all speaks against what was just observed of a track in a frame."""
+        """Whether no rule at all speaks against what was just observed of a track in a frame."""
         seen = pending.seen.get(track.number)
         return (
             seen is not None
@@ -153,43 +154,44 @@ class ReplaceFaces:
 
     @property
     def tracklets(self) -> int:
-        """Tracklets so far, those of earlier parts of the stream with them."""
+        """Number of tracklets so far, including those of earlier parts of the stream."""
         return self._faces.check.count
 
     def close(self) -> None:
-        """Nothing more will be filtered: what was learned of people is told the register. Harmless when repeated."""
-        with contextlib.suppress(FailedClosed):  # whose template cannot be had any more is somebody new later
+        """End the filtering: tell the register what was learned about people. Harmless when repeated."""
+        with contextlib.suppress(FailedClosed):  # a person without a template counts as new later
             self._faces.check.close()
         self._provisional.forget(frozenset())
         self._faces.templates.close()
 
     @property
     def breaks(self) -> Counter[str]:
-        """Why it became unclear, in the middle of a track, who it shows."""
+        """Counts why it became unclear, in the middle of a track, who it shows."""
         return self._faces.breaks
 
     @property
     def replaced(self) -> int:
-        """Heads so far that were seen to go over from a provisional face to their person's."""
+        """Heads so far that visibly changed from a provisional face to their person's."""
         return self._provisional.replaced
 
     def choose_as(self, person: int, like: int) -> None:
-        """Choose the new face of a person whom only a reviewer tells from another one, where it was not yet. like: the
-        person of this recording whom it is about."""
+        """Choose the new face of a person whom only a reviewer tells from another one, unless it was chosen before.
+        like: the person of this recording whose identity y is used for the choice."""
         if person not in self._chosen and like in self._identities:
             self._choose(person, self._identities[like])
 
     def face_of(self, person: int) -> NewFace | None:
-        """The new face of a person; None for one without."""
+        """The new face of a person; None for a person without one."""
         chosen = self._chosen.get(person)
         return None if chosen is None else self.decoded(Whose(person), chosen.vector, chosen.beard)
 
     def chosen(self, person: int) -> Chosen | None:
-        """What was chosen for a person; None for one without."""
+        """The surrogate that was chosen for a person; None for a person without one."""
         return self._chosen.get(person)
 
     def provisional(self, tracklet: int) -> Chosen | None:
-        """What a present tracklet was shown by before it was known who it is; None for one that was not."""
+        """The provisional surrogate that a present tracklet showed before its person was known; None where it showed
+        none."""
         return self._provisional.shown(tracklet)
 
     def vectors(self) -> Mapping[int, Points]:
@@ -197,7 +199,8 @@ class ReplaceFaces:
         return {person: chosen.vector for person, chosen in self._chosen.items()}
 
     def _forget(self, waiting: Waiting) -> None:
-        """Drop what no waiting frame needs: of tracklets that are over, and of persons whom the register forgot."""
+        """Drop what no waiting frame needs: the state of tracklets that are over, and of persons whom the register
+        forgot."""
         needed = self._faces.forget(waiting)
         for tracklet in self._provisional.forget(needed):
             self.decoded.forget(Whose(tracklet, provisional=True))
@@ -211,18 +214,19 @@ class ReplaceFaces:
                 self._surrogates.forget(person)
 
     def _choose(self, person: int, y: Points) -> None:
-        """Choose the surrogate of a person not known before, who keeps one that was shown already."""
+        """Choose the surrogate of a person not known before; a person who already showed a provisional one keeps
+        that."""
         self._identities[person] = y
         new, shown = person not in self._chosen, self._provisional.of_person(person, self._faces.check.person_of)
-        with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
+        with contextlib.suppress(FailedClosed):  # counted there; without a surrogate the face is redacted
             if new and shown is not None and isinstance(self._surrogates, ProvisionalChoice):
                 self._chosen[person] = self._surrogates.adopt(shown, person, y)
             else:
                 self._chosen[person] = self._surrogates.surrogate(person, y)
 
     def _standing(self, pending: PendingFrame[Any], track: Track, tracks: Sequence[Track], later: Waiting) -> Standing:
-        """Settle who a track shows in a frame, and with what face and pose it may. tracks: all of that frame that are
-        due. later: the frames that wait after it."""
+        """Settle who a track shows in a frame, and which face and pose it may have. tracks: all tracks of that frame
+        that are due. later: the frames that wait after it."""
         tracklet, ambiguous = pending.tracklet(track.number), pending.ambiguous(track.number)
         seen = pending.seen.get(track.number)
         followed = None if seen is None else self._faces.of(tracklet)
@@ -238,7 +242,7 @@ class ReplaceFaces:
             until = going.unclear(track.number) if ambiguous else None
             going = replace(going, known=not self._provisional.lasting(tracklet, pending.frame.time, until))
         hidden = ambiguous and going.known
-        # Half a head behind another one tells no light: grey faces came of that.
+        # No light can be read from half a head behind another one: such faces became grey.
         unlit = ambiguous and person is not None and not self._poses.was_posed(tracklet)
         times = pending.frame.time, going.until(track.number)
         if followed is None or seen is None or track.face is None:
@@ -262,14 +266,15 @@ class ReplaceFaces:
 
     @property
     def _hidden(self) -> Level:
-        """The level of those who are shown with no face."""
+        """The level of tracks that show no face."""
         return Level.SOLID if self._strict else Level.SOFT
 
     def _redact(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> Level:
-        """Hide a face, one of the plans: softly, or solidly where that is asked for or the soft one cannot be had."""
+        """Redact a face, one of the plans: softly, or solidly where that is asked for or no soft redaction can be
+        computed."""
         if plan.level is not Level.SOLID:
             seen = plan.track.sighted is not None
-            memory = self._memories[plan.track.number] if seen else SoftMemory()  # a tone is of its own place
+            memory = self._memories[plan.track.number] if seen else SoftMemory()  # a tone belongs to its place
             others = [other for other in plans if other.track is not plan.track]
             heads, closer = [one.head for one in others], [one.drawn for one in others]
             try:
@@ -282,7 +287,8 @@ class ReplaceFaces:
         return Level.SOLID
 
     def _show(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> tuple[Level, Cause | None]:
-        """Draw what one of the plans shows, in place; the level that came of it, and why no better one."""
+        """Render what one of the plans shows, in place. Returns the level that came of it, and why it is no better
+        one."""
         if plan.level not in FACES:
             return plan.level, plan.cause
         if plan.face is None:
@@ -296,15 +302,15 @@ class ReplaceFaces:
         return self._redact(out, frame, replace(plan, level=self._hidden), plans), plan.cause or Cause.NO_LANDMARKS
 
     def _pose(self, out: Planes, frame: Frame, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
-        """Render a posed face, in place."""
+        """Render a posed face, in place. Returns whether it was rendered."""
         lit = frame.planes
-        if self._strict:  # no light of the person's: that of what is published around the head
+        if self._strict:  # the light comes from what is published around the head, not from the person
             self._redact(out, frame, replace(plan, level=Level.SOFT), plans)
             lit = out
         return self._posed.render(out, lit, plan, face, plans)
 
     def _draw(self, out: Planes, plan: Plan, face: NewFace) -> bool:
-        """Render an own face, in place."""
+        """Render an own face, in place. Returns whether it was rendered."""
         found, followed, neutral = plan.measured, plan.followed, plan.neutral
         if found is None or followed is None or neutral is None:
             return False
@@ -328,10 +334,12 @@ class ReplaceFaces:
     def _settle_face(
         self, tracklet: int, times: tuple[Fraction, Fraction], surely: bool, ambiguous: bool, early: bool = False
     ) -> tuple[int, NewFace | None]:
-        """Commit the person of a tracklet, 0 for none, and the new face in a frame, None where there is none: the
-        person's, or on the way there; a provisional one where nobody is known, once this is a face (surely). While it
-        is unclear who is who (ambiguous), nobody's but such a one. times: of the frame and of the newest one of the
-        tracklet, seconds. early: nobody is committed yet."""
+        """Commit the person of a tracklet. Returns the person, 0 for none, and the new face in a frame, None for none.
+
+        The face is the person's, or one in transition to it. Where nobody is known it is a provisional one, once this
+        is a face (surely). While it is unclear who is who (ambiguous), only a provisional face is shown. times: of the
+        frame and of the newest one of the tracklet, seconds. early: nobody is committed yet.
+        """
         check = self._faces.check
         person_of = check.person_of if early else check.settle_last
         person = None if ambiguous else person_of(tracklet)
@@ -351,8 +359,8 @@ class ReplaceFaces:
 
 @contextlib.contextmanager
 def _or_redacted() -> Iterator[None]:
-    """A face that cannot be drawn is redacted by what follows: one odd face is not to end the whole run. Drawing writes
-    into the picture last of all, and a redaction goes over whatever that was."""
+    """Let a redaction follow where a face cannot be rendered: one odd face must not end the whole run. Rendering writes
+    into the picture as its last step, and the redaction goes over whatever was written."""
     try:
         yield
     except _NOT_DRAWN:
@@ -360,14 +368,15 @@ def _or_redacted() -> Iterator[None]:
 
 
 def _width(plan: Plan) -> float:
-    """Of the face, pixels: a detector's box about somebody far away can be larger than a near face's."""
+    """Width of the face in pixels, of its outline where known: the detector's box of a far face can be larger than a
+    near one's."""
     face = plan.track.face
     x0, _, x1, _ = (face.outline if plan.level in FACES and face is not None else None) or plan.track.box
     return x1 - x0
 
 
 def _box(plan: Plan, level: Level) -> Box:
-    """The box, in pixels, that what was done to a face lies in."""
+    """The box, in pixels, in which everything lies that was done to a face."""
     if level is Level.OWN_FACE and plan.track.face is not None:
         return face_extent(plan.track, plan.track.face)
     if level is Level.POSED and plan.posed is not None:

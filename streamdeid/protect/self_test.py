@@ -1,7 +1,8 @@
-"""The self-test: a known synthetic face must be found and replaced before anything may leave (docs/architecture.md 4).
+"""The self-test: a known synthetic face must be found and replaced before anything may be published (architecture.md
+4).
 
-It runs the parts of a run on one drawn picture, but with a tracker and a de-identifier of its own, so that nothing of
-it stays behind.
+It runs the parts of a run on one rendered picture, but with a tracker and a de-identifier of its own, so that no state
+of it remains.
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ _LEAST_CHANGE = 3.0
 """Mean absolute difference in luma by which the middle of the face must have changed;
 `tests/runs/test_filter_library.py` shows that every method is well above it."""
 _PERSON = 1
-"""Number of the drawn person, who has a table of surrogates of their own."""
+"""Number of the rendered person, who has a separate table of surrogates."""
 
 
 class DrawnPerson:
-    """The register of persons of a self-test: whoever is committed is the drawn one."""
+    """The register of persons of a self-test: every track that is committed shows the rendered person."""
 
     def __init__(self) -> None:
         self._known: set[int] = set()
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
-        """Nothing to note."""
+        """Do nothing: there is nothing to note."""
 
     def person_of(self, track: int) -> int | None:
-        """The drawn person, once the track is committed."""
+        """The rendered person, once the track is committed; None before."""
         return _PERSON if track in self._known else None
 
     def commit(self, track: int, identity: Points, frames: int) -> int | None:
-        """Take whoever is on this track for the drawn person."""
+        """Commit a track: it shows the rendered person."""
         self._known.add(track)
         return _PERSON
 
@@ -57,10 +58,10 @@ def self_test(
     track: Callable[[Sequence[Face], Fraction], Sequence[Track]],
     deidentifier: Deidentifier,
 ) -> float:
-    """Draw the model's mean face on a grey picture, run the parts over it, and check that it was replaced.
+    """Render the model's mean face on a grey picture, run the parts over it, and check that it was replaced.
 
-    track and deidentifier: fresh ones. Returns by how much the face's middle changed, mean absolute luma. Raises
-    FailedClosed when not exactly one face is found, when the wrong place is covered, or when too little changed.
+    track and deidentifier: fresh ones. Returns by how much the middle of the face changed, mean absolute luma. Raises
+    FailedClosed when not exactly one face is found, when it is found in the wrong place, or when too little changed.
     """
     frame, box = known_face(fitting)
     tracks = track(detect(frame), frame.time)

@@ -1,7 +1,7 @@
-"""The field of a soft redaction, painted: harmonic inside its rim, lifted in the middle, grainy, feathered outside.
+"""Paints the field of a soft redaction: harmonic inside its rim, lifted in the middle, grainy, feathered outside.
 
-A wave of angular frequency k on the rim goes on inwards as the k-th power of the radius (Laplace's equation on a disc):
-all of it is a polynomial of third order in the place, and cheap.
+A wave of angular frequency k on the rim continues inwards as the k-th power of the radius (Laplace's equation on a
+disc). So the whole field is a polynomial of third order in the place, which is cheap to compute.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from streamdeid.core.kernel_cache import kernel
 from streamdeid.protect.soft_head import Head
 
 WAVES = 3
-"""Angular frequencies that are kept of the rim."""
+"""Number of angular frequencies of the rim that are kept, beside the constant."""
 _TONE_END = 1.25
-"""Square of the radius beyond which the tone is not to be seen: it fades away within the rim."""
+"""Square of the radius beyond which the tone is not visible: it fades away within the rim."""
 _GRAIN = 1.2
 """Standard deviation of the grain, grey levels."""
 
@@ -28,15 +28,15 @@ def paint_field(
     field: tuple[Floats, Floats],
     frame: int,
 ) -> None:
-    """Blend a field into the head, in place, within a box of luma pixels from even ones on (`Head.window`).
+    """Blend a field into the head, in place, within a box of luma pixels that begins at even ones (`Head.window`).
 
-    field: waves (7, 3) of the rim (constant, then cosine and sine of each frequency; Y, U, V), and the lift (3,) of
-    the middle. frame: a number; each has another grain.
+    field: waves (7, 3) of the rim (constant, then cosine and sine of each frequency; Y, U, V), and the lift (3,) of the
+    middle. frame: a number; each number gives another grain.
     """
     waves, lift = field
     x0, y0, x1, y1 = box
     half = x0 // 2, y0 // 2, (x1 + 1) // 2, (y1 + 1) // 2
-    # A chroma sample is half a pixel from the middles of its four: whole where any of them is whole.
+    # A chroma sample is half a pixel from the middles of its four luma pixels: replaced wholly where any of them is.
     whole = 1 + 0.75 / min(head.across, head.down)
     for plane, window, c in ((out.y, box, 0), (out.u, half, 1), (out.v, half, 2)):
         step, shift, full = (1.0, 0.0, 1.0) if c == 0 else (2.0, 0.5, whole)
@@ -67,7 +67,7 @@ def _mixed(state):  # type: ignore[no-untyped-def]
 
 @kernel
 def _paint(plane, window, shape, numbers, frame, grain):  # type: ignore[no-untyped-def]
-    """Blend the field into a window (x0, y0, x1, y1) of a plane. Without branches, so that it is vectorised."""
+    """Blend the field into a window (x0, y0, x1, y1) of a plane. It has no branches, so that it is vectorised."""
     step, shift, cx, cy, ca, sa, cb, sb, full, reach = shape
     a0, a1, b1, a2, b2, a3, b3, lift = numbers
     one = _ONE / reach

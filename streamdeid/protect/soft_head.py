@@ -16,36 +16,36 @@ from streamdeid.errors import FailedClosed
 FEATHER = 0.3
 """Width of the soft rim outside the ellipse, share of its half axes."""
 _LEAST_FEATHER = 3.0
-"""The same in pixels, at least: chroma is half as fine as luma."""
+"""The least width of the soft rim in pixels: chroma is half as fine as luma."""
 _MESH_MARGIN = 1.1
-"""Growth of a face's mesh before the ellipse is laid about it: of a turned head the cheek reaches up to .11 of the
-width beyond the mesh, and the ellipse beyond the points that it contains."""
+"""Factor by which a face's mesh is grown before the ellipse is laid about it. The cheek of a turned head reaches up to
+.11 of the width beyond the mesh, and the ellipse reaches beyond the points that it contains."""
 _BOX_AXES = (0.68, 0.78)
-"""Half axes of the ellipse about a box that reaches from brows to chin and from temple to temple, shares of its sides:
-with forehead, ears and chin, and the chin of a profile, which lies in a corner of the box, is still inside."""
+"""Half axes of the ellipse about a box that reaches from brows to chin and from temple to temple, shares of its sides.
+Forehead, ears and chin are then inside, and also the chin of a profile, which lies in a corner of the box."""
 _BOX_RAISED = 0.1
-"""How far above the middle of such a box that of the head lies, share of its height."""
+"""How far the middle of the head lies above the middle of such a box, share of the box's height."""
 _NEAR = 0.2
-"""A head that ends so near the picture's border, share of the box's side, is taken to be cut by it."""
+"""Share of the box's side: a head that ends within that distance of the picture's border is taken to be cut by it."""
 _BEYOND = 0.4
-"""It is then covered so much farther, as if it went on there, share of the box's side."""
+"""How much farther such a head is then redacted, as if it went on beyond the border, share of the box's side."""
 _CUT_GROWTH = (1.15, 1.1)
-"""Of a face that the border cuts the detector boxes too little (115 x 170 pixels of 187 x 266, docs/methods.md 6.2):
-growth of the ellipse across and down where there is no mesh."""
+"""Growth of the ellipse across and down where the border cuts a face and there is no mesh. The detector's boxes of such
+faces are too small (115 x 170 pixels of 187 x 266, docs/methods.md 6.2)."""
 _LARGEST = 1e6
-"""Longest half axis in pixels: beyond, the kernel's numbers could not tell a pixel from the next."""
+"""Longest half axis in pixels: beyond it the kernel's numbers could not tell a pixel from the next one."""
 _RIM = 24
-"""Points that stand for the rim of an ellipse."""
+"""Number of points that stand for the rim of an ellipse."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """An ellipse about a head, in pixels: within it nothing of the original is left."""
+    """An ellipse about a head, in pixels: nothing of the original is left inside it."""
 
     x: float
     y: float
     across: float
-    """Half axis that lies level in an upright head."""
+    """Half axis that is horizontal in an upright head."""
     down: float
     """The other half axis."""
     angle: float = 0.0
@@ -58,14 +58,14 @@ class Head:
 
     @property
     def box(self) -> Box:
-        """The upright box, in pixels, about all that is changed: x0, y0, x1, y1."""
+        """The upright box, in pixels, about everything that is changed: x0, y0, x1, y1."""
         c, s = np.cos(self.angle), np.sin(self.angle)
         dx, dy = np.hypot(self.across * c, self.down * s), np.hypot(self.across * s, self.down * c)
         half = self.reach * np.array([dx, dy])
         return float(self.x - half[0]), float(self.y - half[1]), float(self.x + half[0]), float(self.y + half[1])
 
     def check(self) -> None:
-        """Raises FailedClosed when this is no ellipse."""
+        """Raise FailedClosed when this is no finite ellipse with an extent."""
         if not all(map(math.isfinite, (self.x, self.y, self.across, self.down, self.angle))):
             raise FailedClosed("a head's place is not finite")
         if min(self.across, self.down) <= 0 or max(self.across, self.down) > _LARGEST:
@@ -88,31 +88,32 @@ class Head:
 
     @property
     def area(self) -> float:
-        """Square pixels."""
+        """Area of the ellipse in square pixels."""
         return math.pi * self.across * self.down
 
     def near(self, other: Head, radius: float) -> bool:
-        """Whether another head may touch anything within a radius, half axes, of this one."""
+        """Whether another head may touch anything within a radius, in half axes, of this one."""
         reach = radius * max(self.across, self.down) + other.reach * max(other.across, other.down) + 4
         return math.hypot(other.x - self.x, other.y - self.y) < reach
 
     def weights(self, x: Points, y: Points) -> Points:
-        """How much of what is drawn over the head is seen at places (n,): 1 inside, falling to 0 across the rim."""
+        """How much of the redaction of the head is seen at places (n,): 1 inside, falling to 0 across the rim."""
         weight: Points = smooth_step((self.reach**2 - self.radii(x, y) ** 2) / (self.reach**2 - 1))
         return weight
 
     @property
     def terms(self) -> tuple[float, float, float, float, float, float, float]:
-        """Middle x and y, the terms of the distance in half axes, and the square of the distance below which a pixel
-        lies in the ellipse or its rim, or shares a chroma sample with one that does. For a place (dx, dy) from the
-        middle the distance is the length of (t2 dx + t3 dy, t4 dy - t5 dx)."""
+        """Numbers by which a kernel finds the pixels of the ellipse and its rim: the middle x and y, four terms of the
+        distance in half axes, and the square of a limit. A pixel at a smaller distance lies in the ellipse or its rim,
+        or shares a chroma sample with one that does. For a place (dx, dy) from the middle the distance is the length of
+        (t2 dx + t3 dy, t4 dy - t5 dx)."""
         c, s = math.cos(self.angle), math.sin(self.angle)
         limit = self.reach + 2 / min(self.across, self.down)
         return (self.x, self.y, c / self.across, s / self.across, c / self.down, s / self.down, limit * limit)
 
     def window(self, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
-        """Pixels x0, y0, x1, y1 of a picture (width, height) that the ellipse and its rim may touch; they begin at even
-        ones and end at even ones or at the border. None when there are none."""
+        """Pixels x0, y0, x1, y1 of a picture (width, height) that the ellipse and its rim may touch; None when there
+        are none. The window begins at even pixels, and ends at even ones or at the border."""
         c, s = np.cos(self.angle), np.sin(self.angle)
         half = self.reach * np.hypot([self.across * c, self.down * c], [self.down * s, self.across * s])
         middle, limit = np.array([self.x, self.y]), np.array(size)
@@ -125,9 +126,9 @@ def head_of(box: Box, points: Points | None, size: tuple[int, int]) -> Head:
     """The ellipse about the head whose face lies in a box, in a picture of size (width, height).
 
     box: the detector's or a predicted one, pixels, brows to chin. points (81, 2): landmarks and forehead points, or
-    None. The whole face lies inside the ellipse: the mesh where it is known, the box grown by forehead, ears and chin
-    otherwise. A head that comes near the picture's border is taken to go on beyond it. Raises FailedClosed when
-    anything is not finite.
+    None. The whole face lies inside the ellipse: the mesh where it is known, otherwise the box grown by forehead, ears
+    and chin. A head that comes near the picture's border is taken to go on beyond it. Raises FailedClosed when anything
+    is not finite.
     """
     x0, y0, x1, y1 = box
     if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
@@ -155,7 +156,8 @@ def head_of(box: Box, points: Points | None, size: tuple[int, int]) -> Head:
 
 
 def lost_face(track: Track) -> Box:
-    """The box of a lost face, pixels, without the head's margin: where it may be includes that."""
+    """The box of a lost face, pixels, without a margin for the head: the place where the face may be includes that
+    margin."""
     if track.sides is None:
         return track.box
     x0, y0, x1, y1 = track.box
@@ -166,13 +168,13 @@ def lost_face(track: Track) -> Box:
 
 
 def _beyond(points: Points, sides: tuple[float, float], size: tuple[int, int]) -> Points:
-    """How far (2,) a head with these points (n, 2) is taken to go on beyond the borders that it comes near: 0 where it
+    """How far (2,) a head with these points (n, 2) is taken to go on beyond the borders that it comes near; 0 where it
     comes near none."""
     low, high = points.min(axis=0), points.max(axis=0)
     near = _NEAR * np.array(sides)
     before = (low < near) & (high > -near)
     after = (high > np.array(size) - near) & (low < np.array(size) + near)
-    # A head between two near borders fills the picture: it goes on at both, which its own extent sees to.
+    # A head near two opposite borders fills the picture: its own extent already reaches beyond both.
     shift: Points = _BEYOND * np.array(sides) * (after.astype(float) - before.astype(float))
     return shift
 
@@ -184,7 +186,7 @@ def _roll(points: Points) -> float:
 
 
 def _around(points: Points, angle: float) -> Head:
-    """The ellipse at an angle, in proportion to the points' extent, that contains them (n, 2) all."""
+    """The ellipse at an angle that contains all points (n, 2), its axes in proportion to their extent."""
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     level = points @ turn
     low, high = level.min(axis=0), level.max(axis=0)

@@ -1,12 +1,13 @@
-"""Soft redaction: a head replaced by a soft, faceless field of colour (methods.md 6.2), where no own face can be shown.
+"""Soft redaction: replaces a head by a soft, faceless field of colour where no face can be shown (methods.md 6.2).
 
-The field is harmonic: along the rim of an ellipse about the head it takes the three lowest angular frequencies of what
-is published just outside it, so that it has no visible edge, and in its middle it is lifted to one quantised tone of
-the head. Nothing else of the inside enters, so there is nothing to invert: seven numbers a plane come from pixels that
-are published anyway, and two coarse ones, about a bit together, from the face. A grain as of a camera lies over it.
+The field is harmonic. Along the rim of an ellipse about the head it takes the three lowest angular frequencies of what
+is published just outside it, so that it has no visible edge. In its middle it is lifted to one quantised tone of the
+head. Nothing else of the inside enters, so there is nothing to invert: seven numbers for each plane come from pixels
+that are published anyway, and two coarse numbers, about one bit together, come from the face. A grain as of a camera
+lies over the field.
 
-Where other people are redacted near by, their heads are left out of the rim: neither do their own pixels pass through
-it, nor does one field smear into the next.
+Where other people near by are redacted, their heads are left out of the rim. So their own pixels do not pass through
+it, and one field does not smear into the next.
 """
 
 from __future__ import annotations
@@ -30,42 +31,42 @@ __all__ = ["Head", "SoftMemory", "head_of", "soft_redaction"]
 
 _ANGLES = 48
 _NEAR = 6
-"""Places looked at for each angle, from the middle of the feather to half of its width beyond it: what is published
-there is the original, or mostly."""
+"""Number of places looked at for each angle, from the middle of the feather to half of its width beyond it: what is
+published there is the original, or mostly the original."""
 _FAR = (1.8, 2.3, 3.0)
-"""Places, half axes, that count where nothing nearer is to be seen (a border, other heads)."""
+"""Places, half axes, that count where nothing nearer is visible (because of a border, or of other heads)."""
 _FAR_WEIGHT = 0.05
 _UNSEEN = 0.1
-"""Weight of the rim's mean at angles at which nothing is to be seen: without it the waves would swing there."""
+"""Weight of the rim's mean at angles at which nothing is visible: without it the waves would swing there."""
 _GREY = 128.0
 _TONE_RADII = np.array([0.15, 0.4, 0.6])
 _NEWEST = 0.15
 """Weight of the newest frame in the running means."""
 _CHANGED = 40.0
-"""Change of the rim in grey levels with which the newest frame counts alone: a cut, not noise."""
+"""Change of the rim in grey levels at which the newest frame counts alone: such a change is a cut, not noise."""
 _TOWARDS = 0.2
-"""Share of the way to a new step that the tone goes in a frame."""
+"""Share of the way to a new step that the tone goes in each frame."""
 
 
 @dataclass
 class SoftMemory:
-    """What the soft redaction remembers of a track from frame to frame: so that it does not flicker."""
+    """What the soft redaction remembers of a track from frame to frame, so that it does not flicker."""
 
     waves: Floats | None = None
     """Running mean of the rim's waves, float64 (7, 3): constant, then cosine and sine of each frequency, in Y, U, V."""
     middle: Floats | None = None
-    """Running mean of the head's colour, float64 (3,). Never published but for its step."""
+    """Running mean of the head's colour, float64 (3,). Only its quantised step is ever published."""
     step: Floats | None = None
-    """Step in which the tone is, float64 (2,): of luma, and of chroma along the axis of skin."""
+    """The quantised step of the tone, float64 (2,): of luma, and of chroma along the axis of skin."""
     shown: Floats | None = None
     """The tone that is shown, on its way to the middle of its step, float64 (2,): luma, and chroma along the axis."""
     head: Head | None = None
     """Where the head was last."""
     frames: int = 0
-    """Frames so far: each has another grain."""
+    """Number of frames so far: each frame has another grain."""
 
     def check(self) -> None:
-        """Raises FailedClosed when any of it is not finite."""
+        """Raise FailedClosed when any of the colours is not finite."""
         for part in (self.waves, self.middle, self.shown):
             if part is not None and not np.isfinite(part).all():
                 raise FailedClosed("the colours about a head are not finite")
@@ -81,13 +82,15 @@ def soft_redaction(
     *,
     tone: bool = True,
 ) -> Box | None:
-    """Redact a head in place; the box of luma pixels that may have changed, None when it lies outside the picture.
+    """Redact a head in place. Returns the box of luma pixels that may have changed; None when it lies outside the
+    picture.
 
-    out: the picture as it is published so far. original: the same picture untouched; of its pixels inside the ellipse
-    only the quantised tone is taken, outside it only what lies outside of the `others`, too. others: all other heads
-    of this frame that are not shown as they are, redacted or drawn. closer: the same, of a drawn one no more than what
-    is drawn of it, for a head about which those leave nothing to be seen. tone: whether the head's own colour is hinted
-    at. Raises FailedClosed when anything is not finite or the ellipse is none.
+    out: the picture as it is published so far. original: the same picture before any change. Of its pixels inside the
+    ellipse only the quantised tone is taken; outside the ellipse, only pixels that also lie outside of the `others` are
+    taken. others: all other heads of this frame that are redacted or show a rendered face. closer: the same heads, but
+    of a rendered face only what is rendered of it; they are used where the `others` leave nothing visible about the
+    head. tone: whether the head's own colour is hinted at. Raises FailedClosed when anything is not finite or the
+    ellipse is none.
     """
     for each in (head, *others, *closer):
         each.check()
@@ -147,7 +150,7 @@ def _remember_tone(memory: SoftMemory, middle: Floats | None, weight: float) -> 
 
 
 def _seen_rim(planes: Planes, head: Head, others: Sequence[Head]) -> tuple[Floats, Floats]:
-    """Mean colours (48, 3) about the head by angle, and the weight (48,) of each: 0 where nothing is to be seen."""
+    """Mean colours (48, 3) about the head by angle, and the weight (48,) of each: 0 where nothing is visible."""
     feather = head.reach - 1
     near, far = np.linspace(1 + feather / 2, 1 + 1.5 * feather, _NEAR), _FAR_RADII * head.reach / (1 + FEATHER)
     colours, seen = _colours(planes, head.places(np.concatenate([near, far]), _ANGLE), others)
@@ -158,7 +161,7 @@ def _seen_rim(planes: Planes, head: Head, others: Sequence[Head]) -> tuple[Float
 
 
 def _waves(means: Floats, weights: Floats) -> Floats | None:
-    """Waves (7, 3) of the rim by weighted least squares; None when nothing of it was seen."""
+    """Waves (7, 3) of the rim by weighted least squares; None when nothing of the rim was seen."""
     if not (weights > 0).any():
         return None
     mean = weights @ means / weights.sum()
@@ -170,7 +173,7 @@ def _waves(means: Floats, weights: Floats) -> Floats | None:
 
 
 def _middle(planes: Planes, head: Head, others: Sequence[Head]) -> Floats | None:
-    """Median colour (3,) of the head's inside, from outside other heads; None when nothing of it is to be seen."""
+    """Median colour (3,) of the inside of the head, without places in other heads; None when no place is visible."""
     colours, seen = _colours(planes, head.places(_TONE_RADII, _ANGLE), others)
     if not seen.any():
         return None
@@ -198,7 +201,7 @@ _BASIS = np.stack(
 
 @kernel
 def _look(luma, u, v, places, forbidden, colours, seen):  # type: ignore[no-untyped-def]
-    """Read pixels (n, 2) into colours (n, 3), and whether they are in the picture and in none of the forbidden heads,
+    """Read pixels (n, 2) into colours (n, 3), and find which lie in the picture and in none of the forbidden heads,
     `Head.terms` (m, 7)."""
     height, width = luma.shape
     for i in range(len(places)):

@@ -1,6 +1,6 @@
-"""What is settled of a face in the frame that is decided next, and the choice of its protection level: a pure function.
+"""What is settled about a face in the frame that is decided next, and the pure function that chooses its level.
 
-`levels` has the rules that are asked; here is what follows from their answers (docs/architecture.md, 4).
+`levels` holds the rules; this module turns their answers into a protection level (docs/architecture.md, 4).
 """
 
 from __future__ import annotations
@@ -20,41 +20,42 @@ from streamdeid.render.new_face import NewFace
 
 @dataclass(frozen=True)
 class Standing:
-    """A track in a frame, with all that its protection level follows from."""
+    """A track in a frame, with everything that its protection level follows from."""
 
     track: Track
     place: tuple[Box, Points | None, tuple[int, int]]
     """As `Plan.place`."""
     tracklet: int
     ambiguous: bool
-    """Whether it is unclear who it shows."""
+    """Whether it is unclear who the track shows."""
     person: int
-    """0 for nobody known."""
+    """Number of the person; 0 where nobody is known."""
     face: NewFace | None
-    """The face that may be shown; None where nobody has one, or nobody's may be."""
+    """The face that may be shown; None where there is none, or where none may be shown."""
     posed: PosedView | None
-    """A pose at which it may be shown; None where none is told."""
+    """The view at which the face may be posed; None where nothing tells one."""
     lost: bool = False
-    """Whether the detector does not see it."""
+    """Whether the detector does not see the face."""
     measured: Measured | None = None
     followed: Followed | None = None
     turned: bool = False
     """Whether the head is turned too far for any face."""
     worse: Cause | None = None
-    """What speaks against rendering it on its landmarks; None for nothing."""
+    """What speaks against rendering the face on its landmarks; None for nothing."""
     neutral: Neutral | None = None
     """The face at rest, where an own face can be rendered (`own_face`)."""
 
 
 def own_face(one: Standing) -> bool:
-    """Whether everything is there for an own face, but for the face at rest itself."""
+    """Whether everything is known that an own face needs, apart from the computed face at rest (`neutral`)."""
     if one.measured is None or one.followed is None or one.face is None or one.worse is not None:
         return False
     return one.followed.rest.ready and not turned_away(one.measured.seen)
 
 
 def planned(one: Standing, hidden: Level) -> Plan:
-    """The level of a face, the best that it can have, and why no better one. hidden: that of who shows no face."""
+    """The best level that a face can have, and why it has no better one. hidden: the level of a track that shows no
+    face."""
     plan = Plan(
         one.track,
         one.place,

@@ -1,7 +1,7 @@
-"""From the filtered picture with square pixels back to the picture as it is stored (`core.square_pixels`).
+"""Turns the filtered picture with square pixels back into the picture as it is stored (`core.square_pixels`).
 
-What the filter left alone keeps its stored pixels bit for bit. A stored pixel is replaced, by what the filter made, as
-soon as any pixel changed that was made of it: so none survives of what was covered.
+What the filter left alone keeps its stored pixels bit for bit. A stored pixel is replaced by the filter's as soon as
+any pixel changed that was made from it. So no pixel survives of what was redacted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from streamdeid.protect.fixed_regions import REGION
 
 
 def as_stored(frame: Frame, done: DeidentifiedFrame) -> DeidentifiedFrame:
-    """The filtered frame with the picture as large as it is stored; what it was made of is the first argument.
+    """The filtered frame with its picture as large as it is stored. frame: the frame that was given to the filter.
 
     Raises FailedClosed when the filtered picture has another size than the one that was given to the filter.
     """
@@ -30,7 +30,7 @@ def as_stored(frame: Frame, done: DeidentifiedFrame) -> DeidentifiedFrame:
         return done if frame.aspect is None else replace(done, aspect=frame.aspect)
     changed = _changed(frame.planes, done.planes)
     for redaction in done.redactions:
-        if redaction.level == REGION:  # all of it, also where the fill happens to be what was there
+        if redaction.level == REGION:  # all of it, also where the fill happens to equal the original
             x0, y0, x1, y1 = redaction.box
             rows, columns = (
                 slice(max(math.floor(a / 2), 0), max(math.ceil(b / 2), 0)) for a, b in ((y0, y1), (x0, x1))
@@ -40,7 +40,7 @@ def as_stored(frame: Frame, done: DeidentifiedFrame) -> DeidentifiedFrame:
 
 
 def _taken(stored: Planes, filtered: Planes, changed: Flags) -> Planes:
-    """The stored picture with what changed taken from the filtered one."""
+    """The stored picture, with the pixels that changed taken from the filtered one."""
     if not changed.any():
         return stored
     colour = _reached(changed, (stored.u.shape[0], stored.u.shape[1]))
@@ -67,10 +67,10 @@ def _changed(before: Planes, after: Planes) -> Flags:
 
 
 def _reached(changed: Flags, shape: tuple[int, int]) -> Flags:
-    """The stored blocks (bool, `shape`) that changed ones were made of.
+    """The stored blocks (bool, `shape`) from which the changed blocks were made.
 
-    A pixel of `resized` is made of stored ones within one of them, luma and chroma alike; odd sizes move luma against
-    chroma by up to half as much again.
+    A pixel of `resized` is made from stored pixels that lie within one stored pixel of it, in luma and chroma alike;
+    odd sizes shift luma against chroma by up to half a pixel more.
     """
     grown = [int(new) / int(old) for new, old in zip(changed.shape, shape, strict=True)]
     reach = [0 if by == 1 else math.ceil(1.5 * by) + 1 for by in grown]

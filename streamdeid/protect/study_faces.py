@@ -1,4 +1,4 @@
-"""The first of two passes over a recording: who its faces show is gathered, and nothing is rendered."""
+"""The first of two passes over a recording: it gathers who the faces show, and renders nothing."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class StudyFaces:
     """Studies the faces of a segment; a `plan.Deidentifier` that lets no frame leave."""
 
     def __init__(self, fitting: FitModel, judge: Judge, templates: Templates | None) -> None:
-        """judge: of doubts. templates: what people are recognised by, None for the fused vector."""
+        """judge: decides doubts. templates: what people are recognised by; None: the fused vector."""
         self.gathered = GatheredTracklets()
-        """What is known of the tracklets, whole after `end`."""
+        """What is known of the tracklets; complete after `end`."""
         mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
         gathered = self.gathered
         self._faces = MeasuredFaces(fitting, mean, gathered, gathered.named, judge, templates, identities_only=True)
@@ -36,25 +36,25 @@ class StudyFaces:
         self._faces.observe(pending, waiting)
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
-        """Gather what is known of the tracklets by the newest frame."""
+        """Gather what the newest frame makes known about the tracklets."""
         if due is None:
             self._faces.settle(waiting[-1])
             self._faces.forget(waiting)
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """The tracks; how they are protected is decided when it is known who is who."""
+        """Plans that only name the tracks; how they are protected is decided when it is known who is who."""
         size = pending.frame.planes.size
         return [Plan(track, (track.box, None, size), Level.SOFT) for track in tracks]
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """Nothing may leave. Raises FailedClosed."""
+        """Raise FailedClosed: no frame may leave during this pass."""
         raise FailedClosed("a frame was to be rendered while the recording was studied")
 
     def end(self) -> None:
-        """The segment is over: gather what is known of those who are still present. Raises FailedClosed when the
+        """End the segment: gather what is known of the tracklets that are still present. Raises FailedClosed when the
         recogniser failed."""
         self._faces.check.end()
 
     def close(self) -> None:
-        """Let go of everything. Harmless when repeated."""
+        """Release everything. Harmless when repeated."""
         self._faces.templates.close()

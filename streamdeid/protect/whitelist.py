@@ -1,14 +1,14 @@
-"""Chosen people stay as they are, only while recognition is certain (`--whitelist FACE.jpg`); in doubt all are covered.
+"""Leaves chosen people unprotected, only while recognition is certain (`--whitelist FACE.jpg`); in doubt protects all.
 
 A track is left unfiltered in a frame only while all of this holds:
 
-* in this frame, and in `AROUND` frames before it and (as far as was looked ahead) after it, its face was measured by
-  landmarks, is wide, frontal, sharp and good enough for a synthetic face, touches nobody else's place, and is in no
-  doubt;
-* the median distance to a whitelisted picture over its last `_WINDOW` such frames, `_LEAST` at least, is accepted, and
-  no frame of them differs. One that does covers at once, for a second at least. Whatever breaks the row (a turned or
-  lost face, a crossing) starts it anew;
-* no other track came near the same pictures within a second. Two who claim one person are both covered.
+* In this frame, and in `AROUND` frames before it and (as far as was looked ahead) after it, its face was measured by
+  landmarks. It is wide, frontal, sharp and good enough for a synthetic face, touches no other track's place, and is in
+  no doubt.
+* The median distance to a whitelisted picture over its last `_WINDOW` such frames, `_LEAST` at least, is accepted, and
+  none of these frames differs. One that differs protects the face at once, for a second at least. Whatever breaks the
+  row (a turned or lost face, a crossing) starts it anew.
+* No other track came near the same pictures within a second. Where two tracks claim one person, both are protected.
 
 What is known of whitelisted people is biometric: it stays in memory, and is never written or logged.
 """
@@ -34,23 +34,24 @@ from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
 
 _LEAST, _WINDOW, AROUND = 12, 25, 12
-"""Frames; see the module."""
+"""Numbers of frames; see the module's docstring."""
 PENALTY = Fraction(1)
-"""Seconds for which a face stays covered after a frame that differs, and for which a claim of another track counts."""
+"""Seconds for which a face stays protected after a frame that differs, and for which a claim of another track
+counts."""
 
 
 class Recognition:
-    """What is known of one track: the distances to one person in its last frames in a row."""
+    """The distances of one track to one whitelisted person in its last frames in a row."""
 
     def __init__(self, recogniser: Recogniser) -> None:
         self._recogniser = recogniser
         self._near: deque[float] = deque(maxlen=_WINDOW)
         self._blocked = Fraction(-1)
         self.person = -1
-        """Whom the row is about; -1 while there is none."""
+        """The whitelisted person to whom the row of frames belongs; -1 while there is none."""
 
     def add(self, distances: Vector | None, clock: Fraction) -> None:
-        """One frame more: distances (people,), None where the face could not be recognised beyond doubt.
+        """Add one frame: distances (people,), None where the face could not be recognised beyond doubt.
 
         clock: seconds, never decreasing.
         """
@@ -73,13 +74,13 @@ class Recognition:
         self.person = -1
 
     def certain(self, clock: Fraction) -> bool:
-        """Whether, at this time, the row is long and near enough."""
+        """Whether the row is long enough, and near enough to its person, at this time."""
         enough = len(self._near) >= _LEAST and clock >= self._blocked
         return enough and float(np.median(self._near)) <= self._recogniser.accept
 
 
 class Whitelist:
-    """Takes the certain ones out of the tracks that another de-identifier covers; a `plan.Deidentifier`."""
+    """Takes the certain tracks out of those that another de-identifier protects; a `plan.Deidentifier`."""
 
     def __init__(
         self,
@@ -88,21 +89,22 @@ class Whitelist:
         model: AppearanceModel,
         good: Callable[[PendingFrame[Any], Track], bool] = lambda pending, track: True,
     ) -> None:
-        """good: whether what the inner one just observed of a track may be shown as an own face."""
+        """good: whether what the inner de-identifier just observed of a track may be shown as an own face."""
         self._inner, self._known, self._model, self._good = inner, known, model, good
         self._sharpness = Sharpness(model.fit_table)
         self._recognition: dict[int, Recognition] = {}
         self._last: dict[int, int] = {}
         """By track: the frame in which it was last seen."""
         self._claims: list[dict[int, Fraction]] = [{} for _ in range(known.people)]
-        """For each person: the tracks that came near, and when they last did."""
+        """For each person: the tracks that came near, and when each last did."""
         self._before: deque[tuple[int, dict[int, tuple[Face, int]]]] = deque(maxlen=AROUND + 1)
         """Index and `PendingFrame.certain` of the last frames that were decided."""
         self._clock = Fraction(0)
         self._time: Fraction | None = None
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Recognise, after the inner one has observed. Raises what that one raises, and FailedClosed."""
+        """Recognise faces, after the inner de-identifier has observed. Raises what that one raises, and
+        FailedClosed."""
         self._inner.observe(pending, waiting)
         frame, tracks = pending.frame, pending.tracks
         if self._time is not None:
@@ -112,7 +114,7 @@ class Whitelist:
         alone = _alone(tracks, {number for number, distances in measured.items() if distances is not None})
         for track in tracks:
             distances = measured[track.number]
-            if distances is not None:  # a blurred face is nobody's, but it may be a rival
+            if distances is not None:  # a blurred face is not certain, but it may be a rival
                 for person in np.flatnonzero(distances <= self._known.recogniser.differ).tolist():
                     self._claims[person][track.number] = self._clock
             clear = track.number in alone and not track.ambiguous and self._good(pending, track)
@@ -126,7 +128,8 @@ class Whitelist:
             del self._recognition[number], self._last[number]
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
-        """Settle who of those that are due is certain, and is left as they are; the others are the inner one's."""
+        """Settle which of the due tracks are certain and stay unprotected; the inner de-identifier settles the
+        others."""
         if due is None:
             self._inner.settle(waiting)
             return
@@ -136,11 +139,11 @@ class Whitelist:
         self._inner.settle(waiting, _not_left(pending, due))
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """What the inner one decides of those who are not certain."""
+        """The inner de-identifier's plans for the tracks that are not certain."""
         return self._inner.decide(pending, _not_left(pending, tracks))
 
     def _certain(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> set[int]:
-        """Those of some tracks that are left as they are in a frame. later: those that wait after it."""
+        """The numbers of the tracks that stay unprotected in a frame. later: the frames that wait after it."""
         here, index = pending.certain, pending.frame.index
         known = [*self._before, (index, here), *((one.frame.index, one.certain) for one in later)]
         around = [certain for one, certain in known if abs(one - index) <= AROUND]
@@ -158,7 +161,7 @@ class Whitelist:
         return {number for number, person in shown.items() if people.count(person) == 1}
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """The inner one's frame, in which the certain ones are not rendered over."""
+        """The inner de-identifier's frame, in which the certain tracks are not rendered over."""
         return self._inner.render(pending, plans)
 
     def _measured(self, frame: Frame, track: Track) -> Vector | None:
@@ -180,7 +183,7 @@ class Whitelist:
         return found >= self._known.recogniser.sharpness
 
     def _sure(self, tracks: Sequence[Track]) -> dict[int, tuple[Face, int]]:
-        """The tracks that are certain in the newest frame; who has a rival starts anew."""
+        """The tracks that are certain in the newest frame; a track that has a rival starts anew."""
         for claims in self._claims:
             for number in [n for n, when in claims.items() if self._clock - when > PENALTY]:
                 del claims[number]
@@ -199,7 +202,7 @@ def _not_left(pending: PendingFrame[Any], tracks: Sequence[Track]) -> list[Track
 
 
 def _alone(tracks: Sequence[Track], among: Container[int]) -> set[int]:
-    """Those of the tracks `among` whose place, as far as a cover might reach, touches nobody else's."""
+    """Those of the tracks `among` whose place, as far as a redaction might reach, touches no other track's place."""
     wanted = [row for row, track in enumerate(tracks) if track.number in among]
     if not wanted:
         return set()

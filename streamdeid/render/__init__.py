@@ -1,4 +1,4 @@
-"""A face made of a surrogate, an expression and light, and blended into the planes; masks too.
+"""Rendering: a face made of a surrogate, an expression and light, blended into the planes; also masks.
 
-`face` is the way in. Everything is given: render asks nobody who somebody is and decides nothing.
+`face` is the entry. All inputs are given: this room does not identify people and decides nothing.
 """

@@ -1,7 +1,7 @@
-"""Blending a drawn face into the planes: a feather inside the hull and a membrane from outside it (methods.md 4.4).
+"""Blending a rendered face into the planes: a feather inside the hull and a membrane from outside it (methods.md 4.4).
 
-The membrane is a low-resolution stand-in for Poisson blending: along the hull's rim the difference between the
-picture just outside and the drawn face just inside is measured, then fades inwards. Only pixels outside the hull
+The membrane is a low-resolution substitute for Poisson blending. Along the hull's rim the difference between the
+picture just outside and the rendered face just inside is measured; it then fades inwards. Only pixels outside the hull
 enter it, and only where they could be skin: hair and background do not bleed into the face.
 """
 
@@ -19,26 +19,28 @@ from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 
 _GRID = (48, 56)
-"""Width and height of the membrane's grid, whatever the patch's: it can then be averaged over frames."""
+"""Width and height of the membrane's grid. It does not depend on the patch's size, so it can be averaged over
+frames."""
 _LUMA_SAMPLES, _CHROMA_SAMPLES = 3, 2
-"""Pixels across and down in each of its cells that are looked at: what is found is blurred over several cells."""
+"""Number of pixels looked at across and down in each cell of the grid: the result is blurred over several cells."""
 _NEAR = 0.02
-"""Blur of what is found on either side of the rim, share of the patch's width."""
+"""Blur of the colours found on either side of the rim, as a share of the patch's width."""
 _TRUST = (42.0, 13.0, 13.0)
-"""Difference in Y, U and V at which the rim is trusted by 1 / e: beyond, it is hair or background."""
+"""Difference in Y, U and V at which the weight of the rim falls to 1 / e; a larger one is hair or background."""
 _ENOUGH = 2.5
-"""Standard deviation of a blur in pixels from which half as many pixels would do."""
+"""Least standard deviation of a blur, in pixels of the reduced picture: a picture is reduced as far as this allows."""
 _DEPTH = 0.05
-"""Reach of the membrane into the face, share of the patch's width."""
+"""Reach of the membrane into the face, as a share of the patch's width."""
 _FADE = 0.1
-"""How much of a rim must be near for half of what it says. With a reach of .13 and .02 here necks in shadow and hair
-darkened whole faces, by 2.2 % in the median clip of 9; with these by 1.4, and colour, shading and seams are better
-there, and on 12 clips that did not choose them. More leaves the forehead's edge steeper than the person's."""
+"""Weight of the rim nearby at which half of its correction is applied. With a reach of .13 and a fade of .02, necks in
+shadow and hair darkened whole faces, by 2.2 % in the median of 9 clips. With the present values it is 1.4 %; colour,
+shading and seams are better on these clips and on 12 others that were not used to choose the values. More leaves the
+forehead's edge steeper than the person's."""
 
 
 @dataclass(frozen=True)
 class Blend:
-    """Weights and correction for one patch."""
+    """The weights and the correction for blending one patch."""
 
     alpha: Pixels
     """float32 (ceil(h / 2), ceil(w / 2)): 1 well inside the hull, 0 outside."""
@@ -47,19 +49,22 @@ class Blend:
 
 
 def feathered(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], feather: float) -> Pixels:
-    """Weights float32 of a mask uint8 (h, w): rising smoothly from its rim to 1 at `feather` pixels inside."""
+    """Weights float32 of a mask uint8 (h, w), which rise smoothly from its rim to 1 at `feather` pixels inside."""
     return feathers(covered, (feather,))[0]
 
 
 def feathers(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], widths: tuple[float, ...]) -> list[Pixels]:
     """`feathered` for several widths in pixels."""
-    framed = cv2.copyMakeBorder(covered, 1, 1, 1, 1, cv2.BORDER_REPLICATE)  # the frame's border is no rim
+    framed = cv2.copyMakeBorder(covered, 1, 1, 1, 1, cv2.BORDER_REPLICATE)  # the border of the array is no rim
     distance = np.asarray(cv2.distanceTransform(framed, cv2.DIST_L2, 3)[1:-1, 1:-1], np.float32)
     return [_risen(distance, np.float32(1 / max(width, 1.0))) for width in widths]
 
 
 def soft_blur(picture: Pixels, sigma: float) -> Pixels:
-    """A picture (h, w) blurred by so many pixels; a wide blur is done where fewer do, which is the same to the eye."""
+    """A picture (h, w) blurred by `sigma` pixels.
+
+    A wide blur is computed on a reduced picture, which looks the same.
+    """
     less = max(1, int(sigma / _ENOUGH))
     size = picture.shape[1], picture.shape[0]
     few = max(1, size[0] // less), max(1, size[1] // less)
@@ -69,14 +74,14 @@ def soft_blur(picture: Pixels, sigma: float) -> Pixels:
 
 
 def no_membrane() -> Pixels:
-    """A correction of nothing, on the membrane's grid."""
+    """A correction of zero, on the membrane's grid."""
     return np.zeros((_GRID[1], _GRID[0], 3), np.float32)
 
 
 def membrane(patch: Patch, planes: Planes) -> Pixels:
-    """Correction float32 (gh, gw, 3) in YUV on a coarse grid over the patch."""
+    """The correction float32 (gh, gw, 3) in YUV on a coarse grid over the patch."""
     width, height = _GRID
-    # YUV and a weight, of what lies outside the hull in the picture and inside it in the patch.
+    # YUV and a weight of the picture outside the hull, and of the patch inside it.
     outside, inside = (np.zeros((height, width, 4), np.float32) for _ in range(2))
     _gather(planes.y, patch.y[:, :, None], patch.covered_luma, patch.x0, patch.y0, 0, _LUMA_SAMPLES, outside, inside)
     corner = patch.x0 // 2, patch.y0 // 2
@@ -88,18 +93,18 @@ def membrane(patch: Patch, planes: Planes) -> Pixels:
     out_soft, in_soft = (cv2.GaussianBlur(side, (0, 0), near) for side in (outside, inside))
     steps = np.empty((height, width, 4), np.float32)
     _compared(out_soft, in_soft, np.array(_TRUST, np.float32), steps)
-    few = cv2.resize(steps, (width // 2, height // 2), interpolation=cv2.INTER_AREA)  # wide and soft: few places do
+    few = cv2.resize(steps, (width // 2, height // 2), interpolation=cv2.INTER_AREA)  # a wide blur: few places do
     soft = cv2.resize(cv2.GaussianBlur(few, (0, 0), _DEPTH * width / 2), _GRID, interpolation=cv2.INTER_LINEAR)
     fade: Pixels = soft[:, :, :3] / (soft[:, :, 3:] + np.float32(_FADE))
     return fade
 
 
 def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
-    """Write a patch into the planes, in place. False, and nothing written, if any of its values is not finite."""
+    """Write a patch into the planes, in place; return False, and write nothing, if any of its values is not finite."""
     if not all(_finite(v.reshape(len(v), -1)) for v in (patch.y, patch.uv, blend.membrane)):
         return False
     corner = patch.x0 // 2, patch.y0 // 2
-    # Half-size weights reach a pixel beyond the mesh, where nothing was drawn.
+    # Half-size weights reach one pixel beyond the mesh, where nothing was rendered.
     _mix(planes.y, patch.x0, patch.y0, patch.y, 0, blend.alpha, 2, patch.covered_luma, blend.membrane)
     for c, plane in ((1, planes.u), (2, planes.v)):
         _mix(plane, *corner, patch.uv[:, :, c - 1], c, blend.alpha, 1, np.ones_like(patch.covered), blend.membrane)
@@ -108,7 +113,7 @@ def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
 
 @kernel
 def _risen(distance, share):  # type: ignore[no-untyped-def]
-    """How far a feather has risen (h, w), smoothly, at distances (h, w) from its rim; share: 1 over its width."""
+    """The smooth rise (h, w) of a feather at distances (h, w) from its rim; share: 1 over the feather's width."""
     one, two, three = np.float32(1), np.float32(2), np.float32(3)
     out = np.empty(distance.shape, np.float32)
     for y in range(out.shape[0]):
@@ -120,9 +125,12 @@ def _risen(distance, share):  # type: ignore[no-untyped-def]
 
 @kernel
 def _gather(plane, drawn, covered, x0, y0, channel, samples, outside, inside):  # type: ignore[no-untyped-def]
-    """Means of samples (n by n in each cell of a grid) of a plane (H, W), and of what was drawn (h, w, 1) on a
-    rectangle of it, into a channel of two grids (gh, gw, 4), whose last channels count in how many channels each
-    cell lies wholly outside or inside what is covered."""
+    """Put the means of samples, n by n in each cell of a grid, into a channel of two grids (gh, gw, 4).
+
+    The samples outside what is covered come from a plane (H, W), those inside from the rendered (h, w, 1) on a
+    rectangle of the plane. The grids' last channels count in how many channels each cell lies wholly outside or wholly
+    inside.
+    """
     height, width = covered.shape
     rows, columns = outside.shape[:2]
     share = np.float32(1 / (samples * samples))
@@ -152,8 +160,10 @@ def _gather(plane, drawn, covered, x0, y0, channel, samples, outside, inside):  
 
 @kernel
 def _parted(outside, inside):  # type: ignore[no-untyped-def]
-    """Make the last channels weights, 1 where a cell lies on one side in all channels, and leave nothing of other
-    cells. Whether there is enough on both sides."""
+    """Turn the last channels into weights, in place, and return whether both sides have enough cells.
+
+    A weight is 1 where a cell lies on that side in all three channels; all other cells are set to 0.
+    """
     enough = True
     for side, least in ((outside, 4), (inside, 16)):
         count = 0
@@ -170,8 +180,11 @@ def _parted(outside, inside):  # type: ignore[no-untyped-def]
 
 @kernel
 def _compared(outside, inside, trust, out):  # type: ignore[no-untyped-def]
-    """How much brighter it is outside than inside (gh, gw, 3), times the weight that has, and how much of a rim there
-    is, both in out (gh, gw, 4); of two blurred sides of a rim, colours times weights."""
+    """Compare two blurred sides of a rim, colours times weights, and put the result into out (gh, gw, 4).
+
+    The result is how much brighter the outside is than the inside (gh, gw, 3), times the weight of this difference, and
+    how much of a rim there is.
+    """
     tiny = np.float32(1e-6)
     for row in range(out.shape[0]):
         for column in range(out.shape[1]):
@@ -190,7 +203,7 @@ def _compared(outside, inside, trust, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _finite(values):  # type: ignore[no-untyped-def]
-    """Whether all of (h, w) are numbers."""
+    """Whether all values (h, w) are finite."""
     whole = True
     for y in range(values.shape[0]):
         row = values[y]
@@ -203,13 +216,15 @@ def _finite(values):  # type: ignore[no-untyped-def]
 
 @kernel
 def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: ignore[no-untyped-def]
-    """Blend what was drawn (h, w), Y, U or V by the number of the channel, into a plane (H, W) from (x0, y0) on,
-    with weights (ah, aw) of a grid `scale` times as coarse, where a mask (h, w) is 1; a membrane (gh, gw, 3) is
-    added."""
+    """Blend rendered values (h, w) into a plane (H, W) from (x0, y0) on, where a mask (h, w) is 1.
+
+    The channel is the number of Y, U or V. The weights (ah, aw) lie on a grid `scale` times as coarse; a membrane
+    (gh, gw, 3) is added.
+    """
     height, width = mask.shape
     half, most, none = np.float32(0.5), np.float32(255), np.float32(0)
     correction = membrane[:, :, channel].copy()
-    # Of an odd width the last weight reaches a pixel farther than the patch.
+    # If the width is odd, the last weight reaches one pixel beyond the patch.
     of_row, down = places_between(alpha.shape[0], scale * alpha.shape[0])
     of_column, across = places_between(alpha.shape[1], scale * alpha.shape[1])
     soft_row, soft_down = places_between(correction.shape[0], height)
@@ -218,7 +233,7 @@ def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: 
     of_lift, few_lift = np.empty(width, np.float32), np.empty(correction.shape[1], np.float32)
     last_weight, last_lift = np.uint32(alpha.shape[1] - 1), np.uint32(correction.shape[1] - 1)
     for y in range(height):
-        # Only where something is drawn, from the first weight that is not 0 to the last, are lines made.
+        # Lines are made only where something is rendered: from the first weight that is not 0 to the last.
         upper, lower = of_row[y], min(of_row[y] + 1, alpha.shape[0] - 1)
         low, high = len(few_weights), -1
         for k in range(len(few_weights)):

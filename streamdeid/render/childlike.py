@@ -1,11 +1,11 @@
-"""Surrogates of children, where an operator says that it is children whom a camera sees (`--children`).
+"""Surrogates of children, for cameras of which an operator says that they see children (`--children`).
 
-No donor is a child. What tells a child's face from an adult's of the same likeness is growth: heads grow as if strained
-by a cardioid about the middle of the skull, R' = R (1 + k (1 − cos θ)), θ from straight up (Todd, Mark, Shaw and
-Pittenger 1980), so that with years the lower face comes to outgrow the upper one. k < 0 takes years away. Eyes, brows
-and mouth move with it as wholes; eyes of children are large and open, noses, lips and brows small, lips pale and lids
-plain, and they have no beard. A function of the surrogate alone: it tells nothing of the person that the surrogate does
-not.
+No donor is a child. What distinguishes a child's face from the same adult's is growth. Heads grow as if strained by a
+cardioid about the middle of the skull, R' = R (1 + k (1 − cos θ)), with θ from straight up (Todd, Mark, Shaw and
+Pittenger 1980), so with the years the lower face outgrows the upper one. k < 0 makes a face younger. Eyes, brows and
+mouth move with it as wholes. Children's eyes are large and open; their noses, lips and brows are small, their lips pale
+and their lids plain, and they have no beard. The result is a function of the surrogate alone: it tells nothing of the
+person that the surrogate does not.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from streamdeid.core.ibug68 import (
 from streamdeid.render.thin_brows import SKIN, with_thin_brows
 
 _GROWTH = -0.1
-"""k. With three surrogates on lp_d11's child of about four years: at −.1 the landmarker reads its nods from all three
-with errors of .9 to 1.6 degrees in the median, at −.13 1.1 to 2.3, at −.18 one with 3.6, and the eyes lie below the
-child's. The only child among the clips whose face is large; the boy at dinner was looked at besides."""
+"""The k of growth. It was tried with three surrogates on lp_d11's child of about four years. At −.1 the landmarker
+reads the child's nods from all three with errors of .9 to 1.6 degrees in the median, at −.13 with 1.1 to 2.3, and at
+−.18 from one with 3.6, and the eyes lie below the child's. It is the only child among the clips whose face is large;
+the boy at dinner was looked at besides."""
 _PARTS = (
     (LEFT_EYE, (1.06, 1.25)),
     (RIGHT_EYE, (1.06, 1.25)),
@@ -39,18 +40,21 @@ _PARTS = (
     (RIGHT_BROW, (0.95, 0.9)),
     (MOUTH, (0.86, 0.82)),
 )
-"""What moves as a whole, and by how much it is wider and higher than an adult's in a face of the same size; by eye."""
+"""Parts that move as wholes, and the factors by which each is wider and higher than an adult's in a face of the same
+size; chosen by eye."""
 _NOSE = 0.86
-"""Width of the nostrils."""
+"""Factor on the width of the nostrils."""
 _RAISED = 0.03
-"""How much higher brows lie over the eyes, share of the face's width."""
+"""How much higher brows lie over the eyes, as a share of the face's width."""
 _FADED = (("brows", 0.2), ("lips", 0.4), ("lids", 0.5))
-"""Share that brows, lips and painted lids lose of what tells them from the skin about them."""
+"""Shares that brows, lips and painted lids lose of their difference from the skin around them."""
 
 
 def childlike_shape(shape: Points, mean_shape: Points) -> Points:
-    """The face that a surrogate's shape (81, 2), at rest and in the model's frame, had as a child: (81, 2), as large.
-    mean_shape: the model's."""
+    """The child's shape (81, 2) of a surrogate's shape (81, 2), which is at rest and in the model's frame.
+
+    The result is as large as the given shape. mean_shape: the model's.
+    """
     skull = np.array([mean_shape[:, 0].mean(), (mean_shape[NOSE_BRIDGE.start, 1] + _top(mean_shape)) / 2])
     young = _strained(shape, skull)
     middle, centre = young[OUTLINE].mean(axis=0), shape[OUTLINE].mean(axis=0)
@@ -67,8 +71,10 @@ def childlike_shape(shape: Points, mean_shape: Points) -> Points:
 
 
 def childlike_skin(picture: Pixels, zones: Zones) -> Pixels:
-    """A surrogate's picture float32 (h, w, 3), RGB in the model's frame, with brows that are thinned once more,
-    pale lips and plain lids."""
+    """A surrogate's picture float32 (h, w, 3), RGB in the model's frame, as a child's.
+
+    Its brows are thinned once more, its lips are pale and its lids plain.
+    """
     picture = with_thin_brows(picture, zones)
     log = np.log(picture + FLOOR)
     about = zones.blurred(log, "skin", SKIN)
@@ -79,12 +85,12 @@ def childlike_skin(picture: Pixels, zones: Zones) -> Pixels:
 
 
 def _top(mean_shape: Points) -> float:
-    """Height of the hairline's middle."""
+    """The y coordinate of the hairline's middle."""
     return float(mean_shape[(FOREHEAD.start + FOREHEAD.stop - 1) // 2, 1])
 
 
 def _strained(points: Points, skull: Points) -> Points:
-    """Cardioidal strain of points (n, 2) about the middle of the skull (2,)."""
+    """The cardioidal strain of points (n, 2) about the middle of the skull (2,)."""
     away = points - skull
     angle = np.arctan2(np.abs(away[:, 0]), -away[:, 1])
     moved: Points = skull + away * (1 + _GROWTH * (1 - np.cos(angle)))[:, None]

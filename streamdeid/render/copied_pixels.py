@@ -1,7 +1,4 @@
-"""Pixels of the original moved into the surrogate: the inside of an open mouth and, if asked for, the eyes.
-
-These are the declared exceptions to non-interference (docs/architecture.md 3).
-"""
+"""Copying of the original's pixels into the surrogate: the inside of an open mouth and, if asked for, the eyes."""
 
 from __future__ import annotations
 
@@ -14,8 +11,11 @@ from streamdeid.core.frames import Planes
 
 
 def copy_polygon(patch: Patch, planes: Planes, polygon: Points, laid: Points, strength: float) -> None:
-    """Draw what the picture shows inside a polygon (n, 2) into the polygon (n, 2) `laid`, by the least-squares affine
-    map between them; both in pixels of the picture. strength: opacity, 0 to 1. docs/methods.md 4.0 steps 5 and 6."""
+    """Copy what the picture shows inside a polygon (n, 2) into the polygon (n, 2) `laid`, in pixels of the picture.
+
+    The least-squares affine map between the polygons is used. strength: opacity, 0 to 1. docs/methods.md 4.0 steps 5
+    and 6.
+    """
     matrix, *_ = np.linalg.lstsq(np.column_stack([laid, np.ones(len(laid))]), polygon, rcond=None)
     low = np.floor(laid.min(axis=0)).astype(int) - 2
     high = np.ceil(laid.max(axis=0)).astype(int) + 3
@@ -38,7 +38,7 @@ def copy_polygon(patch: Patch, planes: Planes, polygon: Points, laid: Points, st
 
 
 def _mask(polygon: Points, shape: tuple[int, int]) -> Pixels:
-    """Soft mask of a polygon; the feather about its rim is an eighteenth of the square root of its area."""
+    """The soft mask of a polygon; the feather about its rim is an eighteenth of the square root of its area."""
     hard = np.zeros(shape, np.uint8)
     cv2.fillPoly(hard, [np.round(polygon * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
     feather = max(0.6, float(np.sqrt(cv2.contourArea(polygon.astype(np.float32)))) / 18)

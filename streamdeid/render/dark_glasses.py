@@ -1,8 +1,9 @@
-"""Dark glasses: told by a small texture, kept out of the light, and drawn in their colour (methods.md 7.3).
+"""Dark glasses: found in a small texture, kept out of the light, and rendered in their colour (methods.md 7.3).
 
-Without them a new face looks with eyes that nobody saw, and light, lids and brows are read from lenses. All that lies
-about either eye is then half as bright as the cheeks: of 1,029 photographs of LFPW with the 13 who wear opaque dark
-glasses, and of no other one. That they are worn passes, and one colour.
+If they were not found, a new face would have open eyes that nobody saw, and light, lids and brows would be read from
+lenses. With dark glasses all that lies about either eye is less than half as bright as the cheeks. Of 1,029 photographs
+of LFPW this holds for the 13 of people who wear opaque dark glasses, and for no other one. Of the person pass the fact
+that dark glasses are worn, and one colour.
 """
 
 from __future__ import annotations
@@ -23,18 +24,20 @@ from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.render.worn import HALF_SEEN, RED, middle, ranked, rise
 
 _HALF_AXES = 0.75, 0.55
-"""Of the ellipse about an eye, widths of the eye: lids and whites are in it, brows are not."""
+"""Half axes of the ellipse about an eye, in widths of the eye: lids and whites lie in it, brows do not."""
 _BRIGHT = 0.8
-"""Quantile of the brightness in it that counts: of an eye that is the lids'."""
+"""Quantile of the brightness in that ellipse that counts: in an eye without glasses it is the brightness of the
+lids."""
 _FEWEST = 20
-"""Places that must be seen to count, of all pixels."""
+"""Number of pixels that must be seen for a region to count, if all pixels are looked at."""
 _DARK = 0.55, 0.46
-"""Brightness about the brighter eye over that of the cheeks up to which glasses may be dark, and up to which they are.
-Who wears them has .11 to .44 in LFPW; of others the darkest has .52, then .59 and .67."""
+"""Brightness about the brighter eye over that of the cheeks: below the first value glasses may be dark, below the
+second they are. People who wear dark glasses have .11 to .44 in LFPW; of the others the darkest has .52, then .59 and
+.67."""
 _LENS = 0.6
-"""Brightness over that of the cheeks up to which what lies beside the eyes is of the glasses, if they are dark."""
+"""Brightness over that of the cheeks up to which a place beside the eyes belongs to the glasses, if they are dark."""
 _SPILLS = 1
-"""Pixels of the small frame by which they reach farther."""
+"""Pixels of the small frame by which the glasses count as larger."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +45,23 @@ class Lenses:
     """What one small texture shows of dark glasses."""
 
     told: float
-    """How sure it is that they are worn, 0 to 1."""
+    """How sure it is that dark glasses are worn, 0 to 1."""
     colour: Points
     """float64 (3,): median RGB about the eyes."""
     pixels: Flags
-    """bool (f,): where they are; of any length where there are none."""
+    """bool (f,): where the dark glasses are; of any length if there are none."""
 
 
 NO_LENSES = Lenses(0.0, np.zeros(3), np.zeros(0, bool))
-"""None are seen."""
+"""The value if no dark glasses are seen."""
 
 
 @dataclass(frozen=True)
 class DarkGlasses:
-    """Where they lie on a face. f pixels of the small frame lie inside the mesh."""
+    """The regions of a face in which dark glasses are looked for. f pixels of the small frame lie inside the mesh."""
 
     _eyes: tuple[Flags, Flags]
-    """bool (f,): about each eye."""
+    """bool (f,): the ellipse about each eye."""
     _cheeks: Flags
     """bool (f,): plain skin between eyes and mouth."""
     _above: Flags
@@ -66,12 +69,12 @@ class DarkGlasses:
     _about: Flags
     """bool (f,): from the brows to the middle of the nose."""
     _table: WarpTable | None
-    """None for single places."""
+    """None if only some of the pixels are held."""
     _fewest: int = _FEWEST
 
     @classmethod
     def of(cls, fitting: FitModel, zones: Zones) -> DarkGlasses:
-        """Of a model's fit. zones: of its small frame."""
+        """The regions for a model's fit. zones: of its small frame."""
         table, points = fitting.table, fitting.model.mean_shape * fitting.scale
         rows, columns = table.rows, table.columns
         eyes = []
@@ -85,13 +88,13 @@ class DarkGlasses:
         return cls((eyes[0], eyes[1]), cheeks, above, about, table)
 
     def at(self, places: NDArray[np.intp]) -> DarkGlasses:
-        """The same of some of the pixels (n,) only."""
+        """The same regions for some of the pixels (n,) only."""
         left, right = (eye[places] for eye in self._eyes)
         fewest = max(1, round(_FEWEST * len(places) / len(self._about)))
         return DarkGlasses((left, right), self._cheeks[places], self._above[places], self._about[places], None, fewest)
 
     def seen(self, texture: Pixels, well: Points) -> Lenses:
-        """What a small texture (f, 3) shows of them. well (f,): how well each place is seen, 0 to 1."""
+        """The dark glasses that a small texture (f, 3) shows. well (f,): how well each place is seen, 0 to 1."""
         seen = well > HALF_SEEN
         eyes = [where for where in (eye & seen for eye in self._eyes) if np.count_nonzero(where) >= self._fewest]
         level = texture @ LUMA + FLOOR
@@ -105,8 +108,11 @@ class DarkGlasses:
         return Lenses(told, colour, self._about & (level < _LENS * skin))
 
     def _skin(self, texture: Pixels, level: Pixels, seen: Flags) -> float:
-        """Brightness of the skin that lenses are compared to, 0 where none is seen: that of the cheeks; where these
-        are not as red as skin, below a mask or in a grey picture, of the forehead, if that is darker."""
+        """The brightness of the skin that lenses are compared to; 0 where none is seen.
+
+        It is that of the cheeks. Where the cheeks are not as red as skin (below a mask or in a grey picture), it is
+        that of the forehead, if that is darker.
+        """
         cheeks, above = self._cheeks & seen, self._above & seen
         forehead, beside = (middle(level, where, self._fewest) for where in (above, cheeks))
         if not beside > 0:
@@ -115,7 +121,7 @@ class DarkGlasses:
         return beside if red / whole - 1 / 3 > RED else min(beside, forehead)
 
     def bare(self, lenses: Lenses) -> Points:
-        """How far each place (f,) is none that they hide, 0 to 1."""
+        """How far each place (f,) is free of dark glasses, 0 to 1."""
         if lenses.told <= 0:
             return np.ones(len(self._about))
         assert self._table is not None

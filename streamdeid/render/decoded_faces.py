@@ -1,4 +1,4 @@
-"""The new faces of who was seen last, kept decoded: one takes as long as two frames, and is needed in every one.
+"""The decoded new faces of the people seen last: decoding takes as long as two frames, and every frame needs the face.
 
 They are made of a surrogate's vector and of nothing of the person or the scene, so they outlive a part of a stream.
 """
@@ -15,22 +15,26 @@ from streamdeid.core.whose import Whose
 from streamdeid.render.new_face import NewFace
 
 _LEAST, _EACH = 64, 2
-"""Faces kept, and how many for each who is shown, if that is more: a provisional one and the person's. Of 97 people in
-a picture each face was decoded again in each frame, which took 5.4 seconds instead of half of one."""
+"""Number of faces kept at least, and number kept for each person who is shown, if that is more: a provisional one and
+the person's. Without the second, each face in a picture of 97 people was decoded again in each frame, which took 5.4
+seconds instead of half a second."""
 
 
 class DecodedFaces:
-    """New faces by whose they are."""
+    """New faces, kept by the tracklet or person that each belongs to."""
 
     def __init__(self, fitting: FitModel, children: bool = False) -> None:
-        """children: whether all of them are to be children's faces."""
+        """Start with no faces. children: whether all of them are to be children's faces."""
         self._fitting, self._children = fitting, children
         self._faces: OrderedDict[Whose, NewFace] = OrderedDict()
         self._most = _LEAST
 
     def __call__(self, whose: Whose, vector: Points, beard: bool) -> NewFace:
-        """The face of a surrogate vector (d,), decoded where it was not asked for with it last, nor for somebody else,
-        such as a tracklet that turned out to be this person."""
+        """The face of a surrogate vector (d,), which is decoded if it is not kept.
+
+        It is kept if `whose` asked for the same vector last, or if the face is kept for somebody else, such as a
+        tracklet that turned out to be this person.
+        """
         beard = beard and not self._children
         face = self._faces.get(whose)
         if face is None or not _is_of(face, vector, beard):
@@ -42,7 +46,7 @@ class DecodedFaces:
         return face
 
     def make_room(self, shown: int) -> None:
-        """Keep the faces of so many people who are shown at a time."""
+        """Keep enough faces for `shown` people who are shown at a time."""
         self._most = max(_LEAST, _EACH * shown)
         self._leave(self._most)
 
@@ -51,7 +55,7 @@ class DecodedFaces:
             self._faces.popitem(last=False)
 
     def forget(self, whose: Whose) -> None:
-        """Let go of a face, if it is kept."""
+        """Remove the face of `whose`, if it is kept."""
         self._faces.pop(whose, None)
 
     def __len__(self) -> int:

@@ -1,6 +1,7 @@
-"""Expression of a frame laid onto a surrogate's neutral shape (P4 repaired: docs/methods.md 1.9, 2.4 and 4.0).
+"""Transfer of a frame's expression to a surrogate's neutral shape (P4 repaired: docs/methods.md 1.9, 2.4 and 4.0).
 
-Everything happens in the model's frame, in Cartesian coordinates (no truncation by PCA, or mouths go stiff).
+Everything is computed in the model's frame, in Cartesian coordinates. It is not truncated by PCA, since that makes
+mouths stiff.
 """
 
 from __future__ import annotations
@@ -25,51 +26,54 @@ from streamdeid.core.kernel_cache import kernel
 _PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS))
 _EYES = np.array([[part.start, *corners] for part, corners in _PARTS[:2]])
 _LIP_PAIRS = ((13, 19), (14, 18), (15, 17))
-"""Upper and lower inner lip, from the left, numbers within the mouth."""
+"""Points of the upper and the lower inner lip, from the left, as numbers within the mouth."""
 _OVER = UPPER_LIP_PAIRS + LOWER_LIP_PAIRS
-"""Points of the outer lip, and the one of the inner lip that each lies beside."""
+"""Points of the outer lip, each with the point of the inner lip that it lies beside."""
 _THICK = UPPER_LIP_PAIRS[1:4], LOWER_LIP_PAIRS[1:4]
-"""Points of the outer and of the inner lip, numbers within the mouth, between which the upper and the lower one is as
-thick as it is."""
+"""Pairs of points of the outer and the inner lip, numbers within the mouth, whose mean distance is the thickness of the
+upper and of the lower lip."""
 _THINNEST = 0.06
-"""Thickness, a share of the mouth's width, that a lip of the person at rest counts as at least where the surrogate's is
-fuller: of pressed lips noise alone would make full ones come and go."""
+"""Least thickness, a share of the mouth's width, that a lip of the person at rest counts as having where the
+surrogate's is fuller. With pressed lips, noise alone would otherwise make full lips appear and disappear."""
 _NOSE, _LIP, _MOUTH_FROM, _MOUTH_TO = 33, 51, MOUTH.start, MOUTH.stop
-"""Points between which the philtrum lies, and those of the mouth."""
+"""Points between which the philtrum lies, and the range of points of the mouth."""
 _NARROWEST = 0.12
-"""Opening over width that an eye at rest has at least: below, it was never seen open."""
+"""Least opening over width of an eye at rest: an eye with less was never seen open."""
 _AS_OPEN = 0.8
-"""Opening over width that an eye at rest has at least, for the other one's: of somebody who winks while the face at
-rest is learnt (lp_d3) one eye is taken for narrow, and looks down are taken for winks. Chosen by eye on that clip."""
+"""Least opening of an eye at rest, as a share of the other eye's. If a person winks while the face at rest is learnt
+(lp_d3), one eye is otherwise taken for narrow, and looks down are taken for winks. Chosen by eye on that clip."""
 _LOWERED = 0.65, 0.85
-"""Share of its opening at rest that the more open eye has, up to which both are drawn equally open, and from which each
-is drawn as it is read. The landmarker reads two lowered lids of a head that turns a little by up to .4 apart (lp_d11,
-grimaces), which would be a wink; who winks mostly has the other eye open. Chosen by eye on lp_d3."""
+"""Share of its opening at rest that the more open eye has: up to the first value both eyes are rendered equally open,
+and from the second each is rendered as it is read. In a slightly turned head the landmarker reads two lowered lids up
+to .4 apart (lp_d11, grimaces), which would be a wink; people who wink mostly have the other eye open. Chosen by eye on
+lp_d3."""
 _WIDER = 1.1
-"""How much wider open an eye is drawn, at most, than the surrogate's at rest or the person's now, whichever is wider:
-like the opening of a mouth, a wide one is the person's own. Who squints while the face at rest is learnt would stare
-afterwards (lp_d3)."""
+"""Largest opening of a rendered eye, over that of the surrogate at rest or that of the person now, whichever is wider.
+A wide opening is the person's own, like that of a mouth. Without this limit, people who squint while the face at rest
+is learnt would stare afterwards (lp_d3)."""
 _MOST_TURN = 0.5
-"""Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
+"""Largest turn that is taken out of a surrogate, in pixels for a pixel of depth (about radians)."""
 _MOUTH = 1.0, 1.12
-"""Bounds of the factor on changes of the mouth, the surrogate's width over the person's: a wide mouth makes no wider
-smiles, and a narrow one speaks as much."""
+"""Bounds of the factor on changes of the mouth, which is the surrogate's width over the person's: a wide mouth makes no
+wider smiles, and a narrow one moves as much in speech."""
 _REREAD = 1.06
-"""Least factor on the opening of a mouth: of lips that are not the person's the landmarker reads less. Without it what
-it reads varies by .93 of what it did (median of 13 clips with three surrogates each)."""
+"""Least factor on the opening of a mouth: the landmarker reads less from lips that are not the person's. Without it,
+what it reads varies .93 times as much as with the original (median of 13 clips with three surrogates each)."""
 _WIDEST, _STRETCHED, _OPEN = 1.12, (1.1, 1.5), (0.25, 0.9)
-"""How much wider than the person's a mouth may be that is drawn wide or open: fully so at the second of the widths over
-that at rest, or of the openings over the width, not at all at the first. At rest its width is the surrogate's."""
+"""How much wider than the person's a mouth may be that is rendered wide or open. The limit holds fully at the second of
+the widths over that at rest, or of the openings over the width, and not at all at the first. At rest the mouth has the
+surrogate's width."""
 _OUTWARDS = 4.0
-"""Pixels of the model's frame by which the surrogate may widen the person's outline."""
+"""Largest distance by which the surrogate may widen the person's outline, in pixels of the model's frame."""
 
 
 def transfer_expression(shape: Points, neutral: Points, surrogate: Points) -> Points:
     """The surrogate's shape with the person's expression, (81, 2).
 
     shape, neutral: the person in this frame and at rest; surrogate: the new face at rest; all (81, 2) in the model's
-    frame. P4 equation (1) moves every point; within eyes and mouth the change is then laid anew about the line of their
-    corners, and their openings follow the person's. Contours stay the surrogate's: those of lids and lips name people.
+    frame. P4 equation (1) moves every point. Within eyes and mouth the change is then computed anew relative to the
+    line of their corners, and their openings follow the person's. Contours stay the surrogate's, since those of lids
+    and lips identify people.
     """
     moved = surrogate + shape - neutral
     laid = np.empty_like(moved)
@@ -84,7 +88,7 @@ def transfer_expression(shape: Points, neutral: Points, surrogate: Points) -> Po
 
 @kernel
 def _level(points, a, b, first, stop):  # type: ignore[no-untyped-def]
-    """Some of the points (81, 2), from the middle between two corners, turned so that these lie level, (n, 2)."""
+    """Some of the points (81, 2), from the middle between two corners, turned so that these lie level: (n, 2)."""
     x, y = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
     length = max(np.sqrt(x * x + y * y), 1e-9)
     x, y = x / length, y / length
@@ -98,15 +102,17 @@ def _level(points, a, b, first, stop):  # type: ignore[no-untyped-def]
 
 @kernel
 def _opening(points, first, a, b):  # type: ignore[no-untyped-def]
-    """Mean opening over width of an eye: its points in (81, 2) begin with the first, its corners are a and b."""
+    """The mean opening over width of an eye: its points in (81, 2) begin with the first, its corners are a and b."""
     eye = _level(points, a, b, first, first + 6)
     return max(0.5 * (eye[5, 1] + eye[4, 1] - eye[1, 1] - eye[2, 1]), 0.0) / max(_distance(points, a, b), 1e-6)
 
 
 @kernel
 def _lids(shape, neutral, eyes):  # type: ignore[no-untyped-def]
-    """For each eye, (2, 2): the factor on its opening at rest, and what is added to the share of that which it is open
-    by now. eyes: int64 (2, 3), the first point and both corners of each."""
+    """For each eye, (2, 2): the factor on its opening at rest, and what is added to the share of it that is open now.
+
+    eyes: int64 (2, 3), the first point and both corners of each eye.
+    """
     found, shares, rest = np.empty((2, 2)), np.empty(2), np.empty(2)
     for i in range(2):
         rest[i] = _opening(neutral, eyes[i, 0], eyes[i, 1], eyes[i, 2])
@@ -122,9 +128,10 @@ def _lids(shape, neutral, eyes):  # type: ignore[no-untyped-def]
 
 @kernel
 def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth, wider, more):  # type: ignore[no-untyped-def]
-    """Lay the change of an eye or the mouth, whose corners are points a and b, anew about the line of its corners.
+    """Compute the change of an eye or the mouth anew relative to the line of its corners, which are points a and b.
 
-    wider, more: `_lids`'s, of an eye."""
+    wider, more: the result of `_lids` for an eye.
+    """
     now, rest, own = (
         _level(shape, a, b, first, stop),
         _level(neutral, a, b, first, stop),
@@ -163,8 +170,11 @@ def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth, wider
 
 @kernel
 def _open_lids(laid, ratio, now, rest, own, wider, more):  # type: ignore[no-untyped-def]
-    """Open an eye (6, 2), in place: closing is relative, so that shut eyes are shut; opening wider is absolute, or a
-    narrow eye's twitch would be a stare, and ends at `_WIDER`."""
+    """Open an eye (6, 2), in place.
+
+    Closing is relative, so that shut eyes are shut. Opening wider is absolute, since the twitch of a narrow eye would
+    otherwise be a stare, and it ends at `_WIDER`.
+    """
     low, high = rest[0, 0], rest[0, 0]
     for i in range(len(rest)):
         low, high = min(low, rest[i, 0]), max(high, rest[i, 0])
@@ -179,7 +189,7 @@ def _open_lids(laid, ratio, now, rest, own, wider, more):  # type: ignore[no-unt
 
 @kernel
 def _thickness(mouth, lip):  # type: ignore[no-untyped-def]
-    """Mean height of a lip of a level mouth (20, 2)."""
+    """The mean height of a lip of a level mouth (20, 2)."""
     total = 0.0
     for outer, inner in lip:
         total += abs(mouth[inner, 1] - mouth[outer, 1]) / len(lip)
@@ -188,9 +198,11 @@ def _thickness(mouth, lip):  # type: ignore[no-untyped-def]
 
 @kernel
 def _thin_lips(laid, ratio, now, rest, own, wide):  # type: ignore[no-untyped-def]
-    """Make the lips of a mouth (20, 2), in place, thinner in proportion to the person's: by the difference alone, full
-    lips would stay full in a smile that leaves a line of the person's (cup_occlusion). They thicken by what the
-    person's do. wide: the width of the person's mouth at rest."""
+    """Make the lips of a mouth (20, 2) thinner in proportion to the person's, in place.
+
+    With the difference alone, full lips would stay full in a smile that leaves only a line of the person's
+    (cup_occlusion). Lips thicken by as much as the person's do. wide: the width of the person's mouth at rest.
+    """
     least = _THINNEST * max(wide, 1e-6)
     for upper in (True, False):
         lip = _THICK[0] if upper else _THICK[1]
@@ -207,8 +219,10 @@ def _thin_lips(laid, ratio, now, rest, own, wide):  # type: ignore[no-untyped-de
 
 @kernel
 def _open_lips(laid, ratio, now):  # type: ignore[no-untyped-def]
-    """Open a mouth (20, 2), in place, exactly as wide as the person's: a surrogate at rest is shut. Lips stay as thick
-    as they are."""
+    """Open a mouth (20, 2) to the person's opening times a ratio, in place; lips keep their thickness.
+
+    The surrogate's own opening does not count, since a surrogate at rest is shut.
+    """
     for upper, lower in _LIP_PAIRS:
         middle = (laid[upper, 1] + laid[lower, 1]) / 2
         half = ratio * max(now[lower, 1] - now[upper, 1], 0.0) / 2
@@ -221,15 +235,18 @@ def _open_lips(laid, ratio, now):  # type: ignore[no-untyped-def]
 
 @kernel
 def _risen(value, first, last):  # type: ignore[no-untyped-def]
-    """0 up to the first of two values, 1 from the last one on, smooth between."""
+    """A smooth step: 0 up to the first of two values, 1 from the last one on."""
     t = min(max((value - first) / (last - first), 0.0), 1.0)
     return t * t * (3 - 2 * t)
 
 
 @kernel
 def _keep_philtrum(shape, neutral, surrogate, moved):  # type: ignore[no-untyped-def]
-    """Move a mouth down, in place, where the skin between nose and lip would be shorter than in proportion to the
-    person's: a short upper lip of a surrogate runs into the nose when a person with a long one draws it up."""
+    """Move a mouth down, in place, where the skin between nose and lip is too short.
+
+    It is never shorter than in proportion to the person's: otherwise a short upper lip of a surrogate runs into the
+    nose when a person with a long one draws it up.
+    """
     rest = max(neutral[_LIP, 1] - neutral[_NOSE, 1], 1e-6)
     share = (shape[_LIP, 1] - shape[_NOSE, 1]) / rest
     if share < 1:
@@ -247,8 +264,11 @@ def _distance(points, a, b):  # type: ignore[no-untyped-def]
 
 @kernel
 def _push(shape, neutral, surrogate, outline, moved):  # type: ignore[no-untyped-def]
-    """The person's own outline, pushed outwards where the surrogate's is wider: nothing of the person's jaw stays
-    visible beside a narrower new one. The outline itself is given away by any cover (the black-hull control)."""
+    """Push the person's own outline outwards where the surrogate's is wider.
+
+    So nothing of the person's jaw stays visible beside a narrower new one. Any redaction gives away the outline itself
+    (the black-hull control).
+    """
     count = len(outline)
     cx, cy = 0.0, 0.0
     for point in outline:
@@ -273,17 +293,17 @@ def _push(shape, neutral, surrogate, outline, moved):  # type: ignore[no-untyped
 def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:
     """The surrogate's shape (81, 2) turned to look where the person at rest looks.
 
-    A frontal face with a low nose and one that nods differ in the same way: by an offset proportional to the depth
-    (81,) of each point. That part of the difference is pose, not identity, and stays the person's (docs/methods.md
-    2.4). It is found as head pose is (`aam.pose`): on the points that expressions move least, those of the outline
-    included, which stay the person's own.
+    A low nose and a nod change a frontal face in the same way: by an offset proportional to the depth (81,) of each
+    point. This part of the difference is pose, not identity, and stays the person's (docs/methods.md 2.4). It is found
+    as head pose is (`aam.pose`): on the points that expressions move least. These include points of the outline, which
+    stay the person's own.
     """
     inner = np.ones(len(neutral), np.bool_)
     inner[OUTLINE] = False
     z = (depth - depth[inner].mean()) * inner
     offset = (surrogate - neutral) * inner[:, None]
     apparent = _apparent_turn(offset, neutral, depth)
-    # What a turn of the inner points alone looks like, with the outline held: the response to be inverted.
+    # The apparent turn if only the inner points turn and the outline is held: the response to be inverted.
     across, down = (_apparent_turn(np.outer(z, axis), neutral, depth) for axis in np.eye(2))
     turn = np.linalg.solve(np.column_stack([across, down]), apparent)
     turned: Points = surrogate - np.outer(depth - depth[inner].mean(), np.clip(turn, -_MOST_TURN, _MOST_TURN))
@@ -291,8 +311,10 @@ def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:
 
 
 def _apparent_turn(offset: Points, shape: Points, depth: Points) -> Points:
-    """Turn (2,) in x and y, per pixel of depth, that an offset (81, 2) of a shape (81, 2) is taken for, besides a
-    shift, a scaling and a roll; least squares over the rigid points."""
+    """The turn (2,) in x and y, per pixel of depth, that an offset (81, 2) of a shape (81, 2) looks like.
+
+    A shift, a scaling and a roll are fitted besides; least squares over the rigid points.
+    """
     (x, y), z = shape[RIGID].T - shape[RIGID].mean(axis=0)[:, None], depth[RIGID] - depth[RIGID].mean()
     one, none = np.ones(len(z)), np.zeros(len(z))
     rows_x = np.column_stack([one, none, x, -y, z, none])

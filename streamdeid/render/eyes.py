@@ -1,9 +1,8 @@
-"""Eyes: an iris in the surrogate's colours, browner under dark hair, at the original's place, between the surrogate's
-lids (methods.md 4.5 a).
+"""Eyes with irises in the surrogate's colours, at the original's place between the surrogate's lids (methods.md 4.5 a).
 
-No pixel of the original's eye is used. Everything is drawn at the resolution of the picture, so eyes stay sharp: a ball
-shaded by the upper lid, an iris with a soft limbus, the reflection of the light, lashes and the fold of the lid. Lines
-that are finer than a pixel take less light instead of growing thicker.
+Irises are browner under dark hair. No pixel of the original's eye is used. Everything is rendered at the resolution of
+the picture, so eyes stay sharp: a ball shaded by the upper lid, an iris with a soft limbus, the reflection of the
+light, lashes and the fold of the lid. Lines that are finer than a pixel take less light instead of growing thicker.
 """
 
 from __future__ import annotations
@@ -19,43 +18,47 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.kernel_cache import kernel
 
 _IRIS = 0.95
-"""Radius drawn over the one asked for, the model's. The landmarker tells the gaze's height by what of an iris the lids
-leave, and their opening by how much of it they cut: a smaller iris shows more of the one and less of the other. Chosen
-on expressions_gaze with four surrogates: at 0.82 the correlation of the opening falls from .96 to .93."""
+"""Rendered radius over the given one, which is the model's. The landmarker reads the gaze's height from how much of an
+iris the lids leave visible, and their opening from how much of it they cut off: a smaller iris shows more of the first
+and less of the second. Chosen on expressions_gaze with four surrogates: at 0.82 the correlation of the opening falls
+from .96 to .93."""
 _PUPIL = 0.42
 """Pupil's radius over the iris's."""
 _LASH = 0.55
-"""Light that the line of the upper lashes takes."""
+"""Share of the light that the line of the upper lashes takes."""
 _GLINT, _BRIGHTEST = 1.6, 245.0
-"""Luma of the light's reflection over the sclera's, and at most: it is part of the scene, and dark in a dark one."""
+"""Luma of the light's reflection over the sclera's, and its largest value: the reflection is part of the scene, and
+dark in a dark one."""
 _ABOVE = np.array([-0.58, -0.81])
 """Direction of the light where it is not known."""
 
 _WHITE, _WHITEST = 1.12, 1.15
-"""Brightness of the sclera over that of the face: that of a fair donor, and the most. Dark donors' is 1.65."""
+"""Brightness of the sclera over that of the face: that of a fair donor, and the largest one allowed. Dark donors have
+1.65."""
 _RELIT = 1.15
-"""Most by which an iris is brightened with a white that is too dark."""
+"""Largest factor by which an iris is brightened together with a white that is too dark."""
 _VIVID, _DARKER, _WARMTH = 1.25, 0.8, 0.15
 """Saturation and brightness of an iris over those of the mean of donors; share of the skin's hue in the sclera's."""
 _PALEST = 0.42
-"""Brightness of an iris over that of the face, at most. Pale irises, one of ten, stare under dark hair, and the
-landmarker reads less of how they look and open."""
+"""Largest brightness of an iris over that of the face. Pale irises, one in ten, stare under dark hair, and the
+landmarker reads less of their gaze and opening."""
 _BROWN = np.array([0.32, 0.27, 0.22], np.float32)
-"""Brown irises over the brightness of the face, RGB: as bright as those of a quarter of London's 32 donors who are not
-fair-skinned, and of the hue of the brownest tenth, since decoded irises are paler and greyer than any are. Of its 19
-donors with the darkest hair one in ten has eyes that are bluer than red by a tenth, of the others one in four."""
+"""Colour of brown irises over the brightness of the face, RGB. They are as bright as those of a quarter of London's 32
+donors who are not fair-skinned, and have the hue of the brownest tenth, since decoded irises are paler and greyer than
+any donor's. Of its 19 donors with the darkest hair one in ten has eyes that are bluer than red by a tenth, of the
+others one in four."""
 _BROWNER = 0.85
-"""Share of the way to them, at most: irises stay different."""
+"""Largest share of the way to brown irises: irises stay different."""
 _LASHES = 0.5
 """Brightness of the line of a closed eye over that of the lids."""
 _RIM, _SHINE = (11, 23), 0.95
-"""Width of an eye's rim and of the skin about it, pixels of the model's frame, 200 wide, and the brightness that the
-rim may have over the skin's."""
+"""Widths of an eye's rim and of the skin about it, in pixels of the model's frame, 200 wide, and the largest brightness
+of the rim over the skin's."""
 
 
 @dataclass(frozen=True)
 class EyeColours:
-    """Colours of one eye, each float32 (3,), RGB in the model's frame and YUV in a picture."""
+    """The colours of one eye, each float32 (3,): RGB in the model's frame, and YUV in a picture."""
 
     sclera: Pixels
     iris: Pixels
@@ -63,8 +66,10 @@ class EyeColours:
 
 
 def eye_colours(picture: Pixels, eye: Points, iris: Points, skin: Pixels) -> EyeColours:
-    """Colours of an eye in an RGB texture picture (h, w, 3), from its lids (6, 2) and iris (centre x, y, radius). skin
-    (3,): the median of the picture."""
+    """The colours of an eye in an RGB texture picture (h, w, 3), from its lids (6, 2) and iris (centre x, y, radius).
+
+    skin (3,): the median of the picture.
+    """
     x, y, radius = (float(v) for v in iris)
     (left, top), (right, bottom) = eye.min(axis=0), eye.max(axis=0)
     about = _about(picture, eye, 1)
@@ -77,8 +82,8 @@ def eye_colours(picture: Pixels, eye: Points, iris: Points, skin: Pixels) -> Eye
     middle = picture[inside & (distance < 0.4 * radius)]
     bright = white.sum(axis=1)
     white_colour = np.median(white[bright >= np.percentile(bright, 60)], axis=0).astype(np.float32)
-    # The eyes of dark donors were brought to a mean skin's tone with it, which makes whites glare and brown eyes blue:
-    # what a white must be changed by to be a usual one, the iris beside it is changed by.
+    # The eyes of dark donors were brought to a mean skin's tone with the skin, which makes whites glare and brown eyes
+    # blue. The iris is changed by the same factor that makes the white beside it a usual one.
     warm = 1 + _WARMTH * (skin / max(float(skin.mean()), 1.0) - 1)
     usual = _WHITE * float(skin.mean()) * warm
     iris_colour = np.median(ring, axis=0) * np.minimum(usual / np.maximum(white_colour, 1), _RELIT)
@@ -86,10 +91,10 @@ def eye_colours(picture: Pixels, eye: Points, iris: Points, skin: Pixels) -> Eye
     grey = iris_colour.mean()
     iris_colour = np.maximum(_DARKER * (grey + _VIVID * (iris_colour - grey)), 5).astype(np.float32)
     iris_colour *= min(1.0, _PALEST * float(skin.mean()) / float(iris_colour.mean()))
-    # Shadows and sky in the donors' eyes are no colour of theirs: a sclera is a pale, warm grey.
+    # Shadows and sky in the donors' eyes are not the eyes' own colour: a sclera is a pale, warm grey.
     white_colour = white_colour.mean() * warm
     white_colour = np.maximum(white_colour, iris_colour + 25)
-    # The eyes of dark donors, brought to a mean tone, would glare.
+    # Without this limit the eyes of dark donors, brought to a mean tone, would glare.
     most = _WHITEST * float(skin.mean())
     white_colour = (white_colour * min(1.0, most / float(white_colour.mean()))).astype(np.float32)
     pupil = np.minimum(np.median(middle, axis=0).min(), 0.55 * iris_colour.mean())
@@ -97,8 +102,11 @@ def eye_colours(picture: Pixels, eye: Points, iris: Points, skin: Pixels) -> Eye
 
 
 def browner(own: EyeColours, share: float) -> EyeColours:
-    """Eyes with irises nearer to brown ones, and no brighter than they are. share: 0 for as they are, 1 for as near as
-    they come. How bright the face is they tell by their whites."""
+    """The eyes with irises nearer to brown ones, but no brighter than before.
+
+    share: 0 leaves the irises as they are, 1 brings them as near to brown as is allowed. The whites tell how bright the
+    face is.
+    """
     brown = _BROWN * np.float32(own.sclera.mean() / _WHITE)
     brown = brown * np.float32(min(1.0, float(own.iris.mean() / brown.mean())))
     iris = own.iris + np.float32(_BROWNER * share) * (brown - own.iris)
@@ -106,7 +114,7 @@ def browner(own: EyeColours, share: float) -> EyeColours:
 
 
 def alike(left: EyeColours, right: EyeColours) -> tuple[EyeColours, EyeColours]:
-    """Both eyes of a face in the colours that they have on the mean: light differs from side to side, irises do not."""
+    """Both eyes of a face in their mean colours: light differs from side to side, irises do not."""
     half = np.float32(0.5)
     both = EyeColours(
         half * (left.sclera + right.sclera), half * (left.iris + right.iris), np.minimum(left.pupil, right.pupil)
@@ -117,7 +125,7 @@ def alike(left: EyeColours, right: EyeColours) -> tuple[EyeColours, EyeColours]:
 def shut(picture: Pixels, eye: Points) -> None:
     """Paint the opening of an eye, lids (6, 2), in an RGB texture picture (h, w, 3) in the colour of lashes, in place.
 
-    An open eye is drawn over it; of a closed one this line is left, and not a strip of squeezed sclera.
+    An open eye is rendered over it. Of a closed eye this line is left, and not a strip of squeezed sclera.
     """
     about = _about(picture, eye, 2 * _RIM[1])
     picture, eye = picture[about], eye - (about[1].start, about[0].start)
@@ -131,15 +139,17 @@ def shut(picture: Pixels, eye: Points) -> None:
 
 
 def _about(picture: Pixels, points: Points, margin: int) -> tuple[slice, slice]:
-    """Rows and columns of a picture (h, w, 3) about points (n, 2), with so many pixels around them."""
+    """The rows and columns of a picture (h, w, 3) about points (n, 2), with `margin` pixels around them."""
     (left, top), (right, bottom) = np.floor(points.min(axis=0)), np.ceil(points.max(axis=0))
     rows = slice(max(0, int(top) - margin), min(picture.shape[0], int(bottom) + margin + 1))
     return rows, slice(max(0, int(left) - margin), min(picture.shape[1], int(right) + margin + 1))
 
 
 def _dull(picture: Pixels, inside: NDArray[np.uint8]) -> None:
-    """Take the shine off the rim of the lids about an opening, uint8 (h, w), of an RGB picture (h, w, 3), in place:
-    where donors' eyes are open wider than the surrogate's, it is a white line under the new eye."""
+    """Darken the shiny rim of the lids about an opening, uint8 (h, w), of an RGB picture (h, w, 3), in place.
+
+    Where donors' eyes are wider open than the surrogate's, this rim is a white line under the new eye.
+    """
     near, far = (cv2.dilate(inside, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (d, d))) for d in _RIM)
     skin = np.median(picture[np.greater(far, near)], axis=0)
     level = picture.mean(axis=2) / max(float(skin.mean()), 1.0)
@@ -149,7 +159,7 @@ def _dull(picture: Pixels, inside: NDArray[np.uint8]) -> None:
 
 
 def narrowed(yaw: float) -> float:
-    """Width of an iris over its height in a head turned by so many radians; never narrower than at 60 degrees."""
+    """The width of an iris over its height in a head turned by `yaw` radians; never narrower than at 60 degrees."""
     return max(0.5, float(np.cos(yaw)))
 
 
@@ -165,8 +175,8 @@ def render_eye(
     """Render an eye into a patch: lid points (6, 2) and iris centre (2,) in pixels of the picture, radius in pixels.
 
     squash: width of the iris over its height, less than 1 in a turned head. towards (2,): unit vector in the picture to
-    where the light comes from; from above, a little from the left, when not given. An eye less open than a twentieth of
-    its width is a line of lashes and nothing else; from an eighth on it is whole.
+    where the light comes from; if not given, from above and a little from the left. An eye less open than a twentieth
+    of its width is a line of lashes and nothing else; from an eighth on it is whole.
     """
     palette = np.stack([colours.sclera, colours.iris, colours.pupil]).astype(np.float32)
     origin, radius = np.array([patch.x0, patch.y0], np.float64), _IRIS * radius
@@ -180,16 +190,19 @@ def render_eye(
 
 @kernel
 def _step(x):  # type: ignore[no-untyped-def]
-    """0 below 0, 1 above 1, smooth between."""
+    """A smooth step: 0 below 0, 1 above 1."""
     x = min(max(x, 0.0), 1.0)
     return x * x * (3 - 2 * x)
 
 
 @kernel
 def _curve(u, v, a, b, out):  # type: ignore[no-untyped-def]
-    """Heights (n,) along a lid: (t (1 - t))^0.7 (p + q t) through its two points, zero at both corners and steep enough
-    there to leave an iris that looks sideways in the open. Where an eye is seen edge on its points lie beside its
-    corners, and the curve would shoot far beyond them: it stays within one and a half of their heights."""
+    """Heights (n,) along a lid: (t (1 - t))^0.7 (p + q t) through its two points.
+
+    The curve is zero at both corners, and steep enough there not to hide an iris that looks sideways. Where an eye is
+    seen edge on, its points lie beside its corners, and the curve would shoot far beyond them. So it stays within one
+    and a half of their heights.
+    """
     ga = v[a] / max(u[a] * (1 - u[a]), 0.04) ** 0.7
     gb = v[b] / max(u[b] * (1 - u[b]), 0.04) ** 0.7
     q = (gb - ga) / max(u[b] - u[a], 0.05)
@@ -201,7 +214,7 @@ def _curve(u, v, a, b, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _render(out, lids, centre, radius, squash, light, palette, glint_colour, unit):  # type: ignore[no-untyped-def]
-    """Render into planes (h, w, c): luma alone is shaded and has lashes. unit: pixels of this plane for one of luma."""
+    """Render into planes (h, w, c): only luma is shaded and has lashes. unit: pixels of this plane for one of luma."""
     height, width, channels = out.shape
     ax, ay = lids[0]
     dx, dy = lids[3, 0] - ax, lids[3, 1] - ay
@@ -233,7 +246,7 @@ def _render(out, lids, centre, radius, squash, light, palette, glint_colour, uni
     low, high = 0.0, 0.0
     for i in range(65):
         low, high = min(low, upper[i], lower[i]), max(high, upper[i], lower[i])
-    low, high = low - 0.5 * depth - 2 * thick - soft, high + 2 * thick + soft  # fold and lashes lie beyond the lids
+    low, high = low - 0.5 * depth - 2 * thick - soft, high + 2 * thick + soft  # fold and lashes lie beyond lids
     x0, x1, y0, y1 = width - 1.0, 0.0, height - 1.0, 0.0
     for corner in range(4):
         t, h = length * (corner & 1), high if corner > 1 else low

@@ -1,4 +1,4 @@
-"""One face of one frame drawn on its landmarks and blended into the planes: the first protection level."""
+"""One face of one frame rendered on its landmarks and blended into the planes: own face, the first protection level."""
 
 from __future__ import annotations
 
@@ -42,47 +42,50 @@ from streamdeid.render.worn import Worn
 _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (docs/methods.md 4.4)."""
 _SURROUNDINGS = 0.08
-"""Surroundings that the membrane looks at, share of the face's width."""
+"""Width of the surroundings that the membrane looks at, as a share of the face's width."""
 _SHARP_FEATHER = 0.03
-"""The same where the cover ends with the silhouette."""
+"""Feather inside the hull where the redaction ends with the silhouette, as a share of the face's width."""
 _STRIP = 0.08
-"""How far about the strip between outline and silhouette the sharp feather holds, share of the face's width: the width
-of the soft one."""
+"""Distance from the strip between outline and silhouette within which the sharp feather holds, as a share of the face's
+width: the width of the soft feather."""
 _LAG = 0.03
-"""Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
+"""Lag of the smoothed lips, share of the face's width, above which the mouth is taken from where the raw lips are."""
 _FRAMED = 0.5
-"""How much of dark lenses is drawn from which they have a frame, where none is seen of its own."""
+"""Opacity of dark lenses above which they get a frame even if no frame is seen."""
 _MEMBRANE_SHARE = 0.4
 """Weight of the newest frame in the membrane's running mean."""
 _TINT_SHARE = 0.15
-"""The same in that of the light's colour, which changes slowly."""
+"""Weight of the newest frame in the running mean of the light's colour, which changes slowly."""
 
 
 @dataclass(frozen=True)
 class Static:
-    """What of a surrogate's drawing is constant while a person's neutral is."""
+    """The part of a surrogate's rendering that is constant while a person's neutral is."""
 
     light: StaticLight
     picture: Pixels
-    """float32 (h, w, 3): the surrogate's even skin, its brows and lips in tones that go with the person's."""
+    """float32 (h, w, 3): the surrogate's even skin, with brows and lips in tones that go with the person's."""
     shape: Points
-    """float64 (81, 2): the surrogate at rest, facing where the person at rest does."""
+    """float64 (81, 2): the surrogate at rest, looking where the person at rest looks."""
     depth: Points
-    """float64 (81,): depth of its points."""
+    """float64 (81,): depth of the surrogate's points."""
     rest: Points
     """float64 (81, 2): the person at rest."""
     skin: SoftSkin
-    """Of the person at rest."""
+    """The soft skin of the person at rest."""
     well: Points
     """float64 (f,): how well each place was seen at rest (`LightFrame.seen_from`)."""
     eyes: tuple[EyeColours, EyeColours]
-    """The surrogate's, image-left first, in tones that go with the person's hair."""
+    """The surrogate's eye colours, image-left first, in tones that go with the person's hair."""
 
 
 @dataclass
 class Blending:
-    """What drawing remembers of a track: running means of its membrane and of the light's colour, the sharpness and
-    grain of the scene around it, a mask and dark glasses that are worn, and the static light of its neutral."""
+    """What rendering remembers of a track.
+
+    It holds running means of the membrane and of the light's colour, the sharpness and grain of the scene around the
+    face, a mask and dark glasses that are worn, and the static light of the person's neutral.
+    """
 
     membrane: Pixels | None = None
     tint: Points | None = None
@@ -98,7 +101,7 @@ class Blending:
     _hairs: tuple[NewFace, Pixels] | None = None
 
     def static(self, fitting: FitModel, light: LightFrame, neutral: Neutral, face: NewFace) -> Static:
-        """What follows from a neutral and a surrogate, derived anew only when one of them has changed."""
+        """The `Static` of a neutral and a surrogate, derived again only when one of them has changed."""
         if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
             model = fitting.model
             well = light.seen_from(np.array([-np.sin(neutral.yaw), 0.0, np.cos(neutral.yaw)]))
@@ -118,13 +121,13 @@ class Blending:
         return self._static
 
     def mean(self, newest: Pixels) -> Pixels:
-        """Running mean (gh, gw, 3) with the newest membrane in it."""
+        """The running mean (gh, gw, 3) with the newest membrane in it."""
         old = self.membrane
         self.membrane = newest if old is None else old + np.float32(_MEMBRANE_SHARE) * (newest - old)
         return self.membrane
 
     def tinted(self, newest: Points) -> Pixels:
-        """Running mean float32 (3,) with the newest change of the light's colour in it."""
+        """The running mean float32 (3,) with the newest change of the light's colour in it."""
         old = newest if self.tint is None else self.tint
         self.tint = old + _TINT_SHARE * (newest - old)
         return self.tint.astype(np.float32)
@@ -145,11 +148,11 @@ def render_surrogate(
 ) -> bool:
     """Render a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
 
-    original: the same picture, this face untouched and others as they are published (`out` itself will do); only the
-    inside of an open mouth and what lies outside the hull are taken from it. shape (81, 2): the surrogate's shape with
-    the expression, where another transfer than docs/methods.md 4.0's made it. copy_eyes: show the original's own eyes
-    (they leak, docs/methods.md 4.0). False when the face could not be drawn: it lies outside the picture, or its pixels
-    are no numbers.
+    original: the same picture, with this face untouched and others as they are published (`out` itself will do); only
+    the inside of an open mouth and what lies outside the hull are taken from it. shape (81, 2): the surrogate's shape
+    with the expression, if another transfer than that of docs/methods.md 4.0 made it. copy_eyes: show the original's
+    own eyes (they leak, docs/methods.md 4.0). Returns False when the face could not be rendered: it lies outside the
+    picture, or its pixels are not finite.
     """
     model = fitting.model
     plain = shape is not None
@@ -173,7 +176,7 @@ def render_surrogate(
     tint = blending.tinted(tint_change(light, now, static.skin, well))
     before = blending.level
     change, blending.level = light_change(light, now, static.skin, well, before)
-    if plain:  # the other transfer's texture has its own folds: only the level and colour of light are carried
+    if plain:  # the other transfer's texture has its own folds: only the level and colour of light are taken over
         change = np.full_like(change, np.median(change))
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width
@@ -202,7 +205,8 @@ def render_surrogate(
     patch = render_ringed(texture, points, reached, triangles, model, out.size, margin)
     if patch is None:
         return False
-    # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
+    # A redaction that was grown for one quick frame must not stay in the membrane's running mean: the one for a slow
+    # head is used there.
     rim: Patch | None = patch
     if reached is not points:
         rim = render_patch(texture, model.mean_shape, points, triangles, out.size, margin)
@@ -214,7 +218,7 @@ def render_surrogate(
             render_eye(patch, points[lids], centres[i], radius, colours, narrowed(seen.pose.yaw), towards)
     _with_glasses(patch, seen, points, original, model, shades)
     blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
-    if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
+    if copy_eyes:  # after sharpness and grain, like the mouth: the copy has the scene's own
         for lids in (LEFT_EYE, RIGHT_EYE):
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
     if mouth:
@@ -236,11 +240,13 @@ def _blended(
     blending: Blending,
     opening: Opening | None,
 ) -> bool:
-    """Blend a patch of these weights (h, w) into the planes, in place; False as `composed`. rim: the drawing whose rim
-    the membrane looks at, None where there is none in the picture."""
+    """Blend a patch of these weights (h, w) into the planes, in place; return False as `composed` does.
+
+    rim: the patch whose rim the membrane looks at; None if it does not lie in the picture.
+    """
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
-    if seen.fresh:  # what is remembered is of another scene
+    if seen.fresh:  # what is remembered belongs to another scene
         blending.membrane = None
         blending.hairline.forget()
     centre = seen.points[OUTLINE].mean(axis=0)
@@ -261,24 +267,31 @@ def render_ringed(
     size: tuple[int, int],
     margin: float,
 ) -> Patch | None:
-    """`synthesise.render_patch` of a YUV texture on the mesh at points (81, 2), and around it, out to the outline of
-    another mesh (81, 2), the colours of its rim: a cover grows so without a feature of the face being stretched."""
+    """Render a YUV texture on the mesh at points (81, 2), and the colours of its rim around it.
+
+    These reach out to the outline of another mesh (81, 2): so a redaction grows, and no feature of the face is
+    stretched. The result is that of `synthesise.render_patch`.
+    """
     frame_points = np.concatenate([model.mean_shape, model.mean_shape[OUTLINE]])
     whole = np.concatenate([points, outer[OUTLINE]])
     return render_patch(texture, frame_points, whole, np.concatenate([RING, triangles]), size, margin)
 
 
 def far_first(triangles: Triangles, shape: Points, depth: Points, pose: HeadPose) -> Triangles:
-    """Triangles (t, 3) of a mesh (81, 2) of that depth (81,), the farthest first: where a turned face hides itself, the
-    nearer part is seen."""
+    """The triangles (t, 3) of a mesh (81, 2) with depth (81,), the farthest first.
+
+    So where a turned face hides itself, the nearer part is seen.
+    """
     away = np.column_stack([shape, depth]) @ pose.rotation[2]
     return np.ascontiguousarray(triangles[np.argsort(-away[triangles].mean(axis=1), kind="stable")])
 
 
 def sharp_edge(alpha: Pixels, sharp: Pixels, patch: Patch, points: Points, seen: Observation) -> Pixels:
-    """Weights (h, w) of a patch whose mesh (81, 2) was grown to the silhouette: where it was, a face ends before the
-    background, so its edge is sharp and nothing of the person's cheek shows through a feather. alpha and sharp (h, w):
-    weights of a soft and of a sharp feather."""
+    """Weights (h, w) of a patch whose mesh (81, 2) was grown to the silhouette: sharp where it was grown.
+
+    There a face ends before the background, so its edge is sharp, and nothing of the person's cheek shows through a
+    feather. alpha and sharp (h, w): weights of a soft and of a sharp feather.
+    """
     grown = points[OUTLINE]
     centre = grown.mean(axis=0)
     ring = (centre + (grown - centre) / seen.bulge[:, None] - (patch.x0, patch.y0) - 0.5) / 2
@@ -296,8 +309,10 @@ def sharp_edge(alpha: Pixels, sharp: Pixels, patch: Patch, points: Points, seen:
 def _with_glasses(
     patch: Patch, seen: Observation, points: Points, original: Planes, model: AppearanceModel, shades: Worn
 ) -> None:
-    """Render a plain frame before the eyes of a drawn mesh (81, 2), in place, where glasses are worn, with dark lenses
-    where they are dark."""
+    """Render a plain frame before the eyes of a rendered mesh (81, 2), in place, if glasses are worn.
+
+    It has dark lenses if the glasses are dark.
+    """
     lens = None if shades.colour is None or shades.shown == 0 else (shades.colour, shades.shown)
     glasses = seen.glasses
     if glasses is None and lens is not None and shades.shown > _FRAMED:
@@ -309,8 +324,10 @@ def _with_glasses(
 
 
 def _lips(seen: Observation) -> Points:
-    """The inner lips (8, 2) in the original: smoothed, but where the landmarker sees them when that lags much. A mouth
-    taken from where it was would show the skin beside it."""
+    """The inner lips (8, 2) in the original: smoothed, but moved to the raw ones when they lag much.
+
+    A mouth taken from where it was before would show the skin beside it.
+    """
     lips = seen.points[INNER_LIP]
     lag = (seen.raw[INNER_LIP] - lips).mean(axis=0)
     return lips + lag if float(np.linalg.norm(lag)) > _LAG * seen.width else lips

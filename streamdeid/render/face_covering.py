@@ -1,11 +1,12 @@
-"""A mask before mouth and nose: where a small texture shows cloth instead of skin, and the same cloth on a surrogate.
+"""Masks over mouth and nose: cloth is found in a small texture, and the same cloth is rendered on a surrogate.
 
-Light, tint and lips that are read from cloth make new faces white or blue from the nose down. Skin of one face has one
-hue: what has lost half of its red against the skin beside nose and eyes, and is not much darker, is none, nor is what
-is much brighter in a picture without colours. Black cloth cannot be told from a beard, which counts little anyway.
-Where most of the lower face is cloth, it and what of it lies higher tells nothing of the light (`bare`); where the
-cheeks and the nose are cloth, too, a mask of the same colour is drawn, as glasses are (methods.md 7.6): what of the
-real one lies beyond the face goes on, and nobody speaks who was not seen to.
+Light, tint and lips that are read from cloth make new faces white or blue from the nose down. The skin of one face has
+one hue. So a place is not skin if it has lost half of its red against the skin beside nose and eyes and is not much
+darker; in a picture without colours, if it is much brighter. Black cloth cannot be told from a beard, which counts
+little anyway. Where most of the lower face is cloth, the lower face and the cloth above it tell nothing of the light
+(`bare`). Where the cheeks and the nose are cloth, too, a mask of the same colour is rendered, as glasses are
+(methods.md 7.6). It continues the part of the real mask that lies beyond the face, and a mouth is not shown speaking
+that was not seen.
 
 Of the person pass how sure it is that there is a mask, and its colour, in running means.
 """
@@ -28,82 +29,83 @@ from streamdeid.core.frames import Colour
 from streamdeid.render.worn import HALF_SEEN, RED, Worn, middle, ranked, rise
 
 _RED = 0.5
-"""What of skin's redness cloth has at most."""
+"""Largest redness of cloth, as a share of the redness of skin."""
 _DARKER, _BRIGHTER = 0.78, 1.35
-"""Brightness over that of skin from which cold cloth is no shadow or beard, and from which it is cloth in a picture
-without colours; there a lamp from below may look so, too, and no mask is drawn."""
+"""Brightness over that of skin: above the first, cold cloth is not a shadow or a beard; above the second, a place is
+cloth in a picture without colours. There a lamp from below may look the same, so no mask is rendered."""
 _MUCH, _REDLESS = 3.0, 0.03
-"""Brightness over that of skin from which cloth must have no more red than this: skin beside red sunglasses, which are
-taken for skin, is four times as bright and less red, but red; white cloth beside dark skin is not. In a picture without
-colours it is skin beside dark glasses."""
+"""Brightness over that of skin above which cloth must have less red than the second value. Skin beside red sunglasses,
+which are taken for skin, is four times as bright and less red, but still red; white cloth beside dark skin is not. In a
+picture without colours such a place is skin beside dark glasses."""
 _FEWEST = 30
-"""Pixels of skin below which nothing is told."""
+"""Fewest pixels of skin from which anything is told."""
 _BELOW = 0.4, 0.6
-"""Share of the lower face that is cloth from which it counts less, and from which it tells nothing. Of 1,375 bare faces
-of 31 clips 2.1 % have more than .6, nearly all of them bowed heads of less than 20 pixels in cctv_classroom; of 1,235
-on which white or blue masks were drawn 78 %, and 95 % without crowd_1080p, whose skin has hardly any colour left."""
+"""Share of the lower face that is cloth: above the first it counts less, and above the second it tells nothing. Of
+1,375 bare faces of 31 clips 2.1 % have more than .6, nearly all of them bowed heads of less than 20 pixels in
+cctv_classroom; of 1,235 on which white or blue masks were painted 78 %, and 95 % without crowd_1080p, whose skin has
+hardly any colour left."""
 _LESS_BELOW, _BESIDE = (0.5, 0.7), (0.4, 0.6)
-"""The same of the lower face and of nose and cheeks for a mask to be drawn. A white beard leaves the nose and most of
-the cheeks."""
+"""The same for a mask to be rendered, of the lower face and of nose and cheeks. A white beard leaves the nose and most
+of the cheeks free."""
 _SPILLS = 2
-"""Pixels of the small frame by which cloth reaches farther than its colour shows."""
+"""Pixels of the small frame by which cloth counts as larger than its colour shows."""
 _SHADED = 0.6
 """Share of the light's differences on the face that cloth shows."""
 _TAUT = 0.08
-"""Blur of them, share of the width: cloth lies over the hollows beside a nose."""
+"""Blur of these differences, share of the width: cloth lies over the hollows beside a nose."""
 _DEEPEST = 0.35
-"""Bound of them, natural log."""
+"""Bound of these differences, natural log."""
 _PLEAT, _EDGE = 0.035, 0.06
 """How much darker the pleats and the upper edge of a mask are, natural log."""
 _PLEATS = 0.3, 0.5, 0.7
-"""Where the pleats are, shares of the way from the upper edge to the chin."""
+"""Places of the pleats, as shares of the way from the upper edge to the chin."""
 _WHITEST = 245.0
 
 
 @dataclass(frozen=True)
 class Cloth:
-    """What one small texture shows of a mask."""
+    """The mask that one small texture shows."""
 
     below: float
-    """Share of the lower face that is cloth, of what is seen of it."""
+    """Share of the seen part of the lower face that is cloth."""
     beside: float
     """The same of nose and cheeks; 0 in a picture without colours."""
     colour: Points
     """float64 (3,): median RGB of the cloth on the lower face."""
     pixels: Flags
-    """bool (f,): where it is; of any length where there is none."""
+    """bool (f,): where the cloth is; of any length if there is none."""
 
 
 NO_CLOTH = Cloth(0.0, 0.0, np.zeros(3), np.zeros(0, bool))
-"""None is seen."""
+"""The value if no mask is seen."""
 
 
 @dataclass(frozen=True)
 class FaceCovering:
-    """Where a mask lies on a face. f pixels of the small frame lie inside the mesh."""
+    """The regions of a face in which a mask is looked for, and the mask to render; f pixels lie inside the mesh."""
 
     _about: Flags
     """bool (f,): plain skin beside nose and eyes."""
     _above: Flags
     """bool (f,): plain skin of the forehead."""
     _beside: Flags
-    """bool (f,): plain skin of nose and cheeks beside it, above the lower face."""
+    """bool (f,): plain skin of the nose and of the cheeks beside it, above the lower face."""
     _below: Flags
     """bool (f,): plain skin of the lower face."""
     _under: Flags
     """bool (f,): all that lies below the eyes."""
     _lower: Flags
-    """bool (f,): all of the lower face, lips and nostrils, too."""
+    """bool (f,): all of the lower face, including lips and nostrils."""
     _mask: Pixels
-    """float32 (h, w) in the model's frame: a mask, its edge soft."""
+    """float32 (h, w) in the model's frame: a mask with a soft edge."""
     _relief: Pixels
-    """float32 (h, w): its pleats, natural log."""
+    """float32 (h, w): the pleats of the mask, natural log."""
     _table: WarpTable | None
-    """None for single places."""
+    """None if only some of the pixels are held."""
 
     @classmethod
     def of(cls, fitting: FitModel, zones: Zones) -> FaceCovering:
-        """Of a model's fit. zones: of its small frame."""
+        """The regions for a model's fit. zones: of its small frame."""
         table, model = fitting.table, fitting.model
         at = table.rows, table.columns
         points = model.mean_shape * fitting.scale
@@ -126,7 +128,7 @@ class FaceCovering:
         )
 
     def at(self, places: NDArray[np.intp]) -> FaceCovering:
-        """The same of some of the pixels (n,) only."""
+        """The same regions for some of the pixels (n,) only."""
         return replace(
             self,
             _about=self._about[places],
@@ -139,8 +141,10 @@ class FaceCovering:
         )
 
     def seen(self, texture: Pixels, well: Points, coloured: bool = False) -> Cloth:
-        """What a small texture (f, 3) shows of a mask. well (f,): how well each place is seen, 0 to 1. coloured: none
-        is told in a picture without colours."""
+        """The mask that a small texture (f, 3) shows.
+
+        well (f,): how well each place is seen, 0 to 1. coloured: find no mask in a picture without colours.
+        """
         about = self._about & (well > HALF_SEEN)
         if np.count_nonzero(about) < _FEWEST:
             return NO_CLOTH
@@ -167,7 +171,7 @@ class FaceCovering:
         return Cloth(below, 0.0 if hueless else beside, colour, pixels)
 
     def bare(self, cloth: Cloth) -> Points:
-        """How far each place (f,) is none that cloth hides, 0 to 1."""
+        """How far each place (f,) is free of cloth, 0 to 1."""
         covered = rise(cloth.below, _BELOW)
         if covered <= 0:
             return np.ones(len(self._about))
@@ -179,12 +183,14 @@ class FaceCovering:
         return np.where(self._lower | near, 1 - covered, 1.0)
 
     def told(self, cloth: Cloth) -> float:
-        """How sure it is that this is a mask, 0 to 1."""
+        """How sure it is that the cloth is a mask, 0 to 1."""
         return min(rise(cloth.below, _LESS_BELOW), rise(cloth.beside, _BESIDE))
 
     def laid(self, texture: Pixels, worn: Worn, field: Pixels, colour: Colour) -> Pixels:
-        """A lit YUV texture (h, w, 3) in the model's frame with a mask before it. field (gh, gw, c): the light on it,
-        natural log of the gain."""
+        """A lit YUV texture (h, w, 3) in the model's frame with a mask before it.
+
+        field (gh, gw, c): the light on it, natural log of the gain.
+        """
         share = worn.shown
         if worn.colour is None or share <= 0:
             return texture
@@ -201,7 +207,7 @@ class FaceCovering:
 
 
 def _drawn(shape: Points, size: tuple[int, int]) -> tuple[Pixels, Pixels]:
-    """A mask and its relief (h, w) on a mean shape (81, 2) in its frame of that size."""
+    """A mask and its relief (h, w) on a mean shape (81, 2) in the model's frame of this size."""
     width, height = size
     left, right = shape[[2, 14]]
     top = shape[28] + 0.3 * (shape[29] - shape[28])

@@ -1,6 +1,6 @@
 """Tones of a surrogate's brows, lips and irises, so that they go with the hair and skin of the person (methods.md 6.3).
 
-A fair face with painted brows, or blue eyes under black hair, is seen to be put on. A few numbers of the person pass.
+A fair face with painted brows, or with blue eyes under black hair, looks put on. A few numbers of the person pass.
 """
 
 from __future__ import annotations
@@ -16,28 +16,30 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 
 FLOOR = 2.0
-"""Grey levels added above and below a ratio: dark pixels are mostly noise. What is compared was blurred before, so few
-are enough, and with more dark faces come out brighter and greyer than they are (8: by 15 % at 38 grey levels)."""
+"""Grey levels added to both sides of a ratio: dark pixels are mostly noise. The compared pictures are blurred before,
+so few are enough. With more, dark faces come out brighter and greyer than they are (with 8: by 15 % at 38 grey
+levels)."""
 _HAIR = ([0.3, 0.7, 1.3], [0.105, 0.26, 0.445])
-"""How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black, .81
-times, which is what is left of them without their haze (`thin_brows`)."""
+"""How much darker than skin brows are, natural log, by how much darker hair is. The values are those between London's
+blond and black donors times .81, the share that is left of them without their haze (`thin_brows`)."""
 _DARK_HAIR = 0.4, 0.9
-"""How much darker than skin hair is, natural log, from which irises turn browner and from which they are brown. Of 14
-people in clips, fair ones have 0 to .5, those with brown and black hair .5 to 1.4, and one whose is combed back .3."""
+"""How much darker than skin hair is, natural log: from the first value irises turn browner, from the second they are
+brown. Of 14 people in clips, fair ones have 0 to .5, those with brown and black hair .5 to 1.4, and one whose hair is
+combed back .3."""
 _BROWS = (0.6, 1.3)
-"""Bounds of the factor on a surrogate's brows. Black hair asks for 1.45 and more, with which the one child of the clips
-(lp_d11) looks painted."""
+"""Bounds of the factor on a surrogate's brows. Black hair asks for 1.45 and more, but with that the one child of the
+clips (lp_d11) looks painted."""
 _LIPS, _LIP_SHIFT = 0.6, (-0.3, 0.25)
-"""Share of the way that lips go towards the person's tone, and bounds of it, log RGB."""
+"""Share of the way that lips go towards the person's tone, and bounds of the change, log RGB."""
 _LIP_DARKER, _LIP_REDDER = 0.1, 0.12
-"""Lips stay lips, whatever a gloss or a lamp makes of the person's: at least so much darker and redder than skin."""
+"""How much darker and redder than skin lips are at least, whatever a gloss or a lamp makes of the person's."""
 _LIPS_SEEN = 0.1
-"""Share of the lips below which less of their tone is taken: those behind a mask are the surrogate's own."""
+"""Share of the lips below which less of their tone is taken: behind a mask the lips keep the surrogate's tone."""
 
 
 @dataclass(frozen=True)
 class FeatureTones:
-    """Where brows and lips are in the small frame, of whose pixels f lie inside the mesh."""
+    """The regions of brows and lips in the small frame, of whose pixels f lie inside the mesh."""
 
     upper: NDArray[np.bool_]
     """bool (f,): plain skin of the upper face."""
@@ -48,14 +50,16 @@ class FeatureTones:
 
     @classmethod
     def of(cls, zones: Zones, shut: NDArray[np.bool_], table: WarpTable) -> FeatureTones:
-        """Of a small frame's zones. shut (h, w): where nothing shows between the lips."""
+        """The regions for the zones of a small frame. shut (h, w): where nothing shows between the lips."""
         at = table.rows, table.columns
         upper = (zones.skin[at] > 0.5) & (zones.lower[at] == 0)
         return cls(upper, _core(zones.brows[at], 0.3), _core((zones.lips * shut)[at], 0.5))
 
     def brow_factor(self, own: Pixels, hair: float | None) -> float:
-        """Factor on the darkness of the brows of a surrogate's small texture (f, 3). hair: log darkness of the
-        person's."""
+        """The factor on the darkness of the brows of a surrogate's small texture (f, 3).
+
+        hair: log darkness of the person's hair.
+        """
         if hair is None:
             return 1.0
         skin = np.log(own[self.upper] + FLOOR).mean(axis=0)
@@ -64,8 +68,11 @@ class FeatureTones:
         return float(np.clip(0.3 + 0.7 * wanted / min(darkness, -0.1), *_BROWS))
 
     def lip_shift(self, person: Points, own: Pixels, well: Points) -> Points:
-        """Log RGB (3,) by which a surrogate's lips go towards a person's. person (f, 3): log colours with the light
-        taken off. own (f, 3): the surrogate's small texture. well (f,): how well the person's places were seen."""
+        """The log RGB (3,) by which a surrogate's lips go towards a person's.
+
+        person (f, 3): log colours with the light taken off. own (f, 3): the surrogate's small texture. well (f,): how
+        well the person's places were seen.
+        """
         skin = np.log(own[self.upper] + FLOOR).mean(axis=0)
         own_lips = self.lips @ (np.log(own + FLOOR) - skin)
         seen = self.lips * np.maximum(well, 1e-6)
@@ -78,7 +85,7 @@ class FeatureTones:
 
 
 def brownness(hair: float | None) -> float:
-    """How near irises come to brown ones, 0 to 1, under hair of that log darkness."""
+    """How near irises come to brown ones, 0 to 1, under hair of this log darkness."""
     return 0.0 if hair is None else float(np.interp(-hair, _DARK_HAIR, (0, 1)))
 
 

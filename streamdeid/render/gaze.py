@@ -1,9 +1,9 @@
-"""Where the irises of a new face lie, so that it looks where the person does.
+"""Places of the irises of a new face, so that it looks where the person looks.
 
-Corners of the eyes lie on corners, so along their line an iris keeps its share of the way, and both eyes look aside
-together. How far apart they look is not taken over: seen from a camera both look the same way, and what is left tells
-how much of the white beside the nose a person's lids show. Another face with that share would squint. Only eyes that
-are truly crossed stay crossed.
+The corners of the new eyes stand for the person's. So along the line of the corners an iris keeps its share of the way,
+and both eyes look aside together. The difference between the two eyes is not taken over: seen from a camera both look
+the same way, and the rest of the difference tells how much white a person's lids show beside the nose. Another face
+with that share would squint. Only eyes that are truly crossed stay crossed.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS
 
 _RISE, _REST = 1.5, -0.045
-"""How much of the gaze's rise and fall is drawn for each that the landmarker reads, and the height of an iris at rest,
-eye widths below the line of the corners. It reads of eyes whose gaze is known (drawn ones) 0.3 to 0.6 of the rise and
-fall, so that 1.5 exaggerates none. Chosen on expressions_gaze; medians of three clips at rest: -.03, -.04, -.06."""
+"""How much the gaze rises and falls in the new face for what the landmarker reads, and the height of an iris at rest,
+eye widths below the line of the corners. Of rendered eyes, whose gaze is known, it reads 0.3 to 0.6 of the rise and
+fall, so 1.5 never exaggerates. Chosen on expressions_gaze; medians of three clips at rest: -.03, -.04, -.06."""
 _INWARDS = -0.045
-"""How far inwards from the middle of the corners the irises of those lie who look ahead, eye widths: London's mean (204
-photographs, standard deviation .022), from whom the new faces are made. The corner beside the nose is longer."""
+"""How far inwards from the middle of the corners the irises of people lie who look ahead, in eye widths. It is the mean
+of London, from whom the new faces are made (204 photographs, standard deviation .022). The corner beside the nose is
+longer."""
 _CROSSED = 0.1, 0.3
-"""Distance from there, eye widths, up to which eyes do not count as crossed, and from which they are drawn as crossed
-as they are. People who look ahead lie within it: means of 40 in Canada and 37 of IMM .020 and .001, a child with folds
-at the inner corners .079 (lp_d11), a man .091 (expressions_gaze). Eyes that are crossed in jest: .15 to .24
-(grimaces). A steeper rise would make trembling landmarks tremble more."""
+"""Distance from there, in eye widths: up to the first eyes do not count as crossed, from the second they are rendered
+as crossed as they are. People who look ahead lie below the first: the means of 40 in Canada and 37 of IMM are .020 and
+.001, a child with folds at the inner corners has .079 (lp_d11), a man .091 (expressions_gaze). Eyes that are crossed in
+jest have .15 to .24 (grimaces). A steeper rise would make trembling landmarks tremble more."""
 
 
 def irises(shape: Points, laid: Points, seen: Points) -> Points:
-    """Centres of the irises of a new face (2, 2), pixels of the picture, image-left first.
+    """The centres of the irises of a new face (2, 2), pixels of the picture, image-left first.
 
-    shape, laid: the person's landmarks and the new face's, (81, 2); seen: the person's irises (2, 2). The eye that a
-    turned head shows narrower counts less, and says less of whether eyes are crossed. Heights over the line of the
+    shape, laid: the person's landmarks and the new face's, (81, 2); seen: the person's irises (2, 2). In a turned head
+    the eye that looks narrower counts less, and tells less about whether eyes are crossed. Heights over the line of the
     corners grow by `_RISE`. Raises ZeroDivisionError for an eye of the person without width.
     """
     across, down, widths = np.empty(2), np.empty(2), np.empty(2)

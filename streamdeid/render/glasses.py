@@ -1,8 +1,8 @@
-"""Glasses: where the stubs of a frame are left beside the cover, a plain frame is drawn before the new eyes.
+"""Glasses: where the stubs of a frame are left beside the redaction, a plain frame is rendered before the new eyes.
 
-Lenses and rims lie inside the cover and are drawn over; the temples reach out of it, and would end in the air.
-Everything about the frame is the same for everybody, but for the colour and the height of the stubs, which are seen
-outside the cover anyway.
+Lenses and rims lie inside the redaction, which replaces them. The temples reach out of it and would end in the air.
+Everything about the frame is the same for everybody, except the colour and the height of the stubs, which are seen
+outside the redaction anyway.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from streamdeid.core.frames import Colour
 from streamdeid.observe.glasses import FRONTAL, Glasses
 
 _LENS = (0.41, 0.27)
-"""Half axes of a lens, distances between the eyes."""
+"""Half axes of a lens, in distances between the eyes."""
 _LENS_AT = (0.04, 0.05, -0.1)
-"""Its middle from the eye's: outwards, downwards, backwards."""
+"""Offset of a lens's middle from the eye's: outwards, downwards, backwards, in distances between the eyes."""
 _ROUND = 2.6
-"""Exponent of its outline: between an ellipse (2) and a rectangle."""
+"""Exponent of a lens's outline: between an ellipse (2) and a rectangle."""
 _LARGER = 1.12
-"""How much larger dark lenses are than others."""
+"""Factor by which dark lenses are larger than others."""
 _LINE = 0.018
-"""Width of the frame's line, distances between the eyes."""
+"""Width of the frame's line, in distances between the eyes."""
 _SHADOW = 0.1
-"""Light that the frame takes from the skin below it."""
+"""Share of the light that the frame takes from the skin below it."""
 _GLOSS, _GLARE, _SHINES = 0.45, 0.1, 1.6
-"""How much of the way the upper half of a rim, and a slanting band on a lens, go towards a reflection, and how bright
-that is over what the lenses lie before: without reflections glasses look drawn, and in the dark they are dark."""
+"""Share of the way that the upper half of a rim, and a slanting band on a lens, go towards a reflection, and how bright
+the reflection is over what the lenses lie before. Without reflections glasses look painted; in the dark they are
+dark."""
 _BAND = np.array([(-0.1, -1.0), (0.4, -1.0), (0.0, 1.0), (-0.5, 1.0)])
-"""Corners of that band, half axes of a lens."""
+"""Corners of that band, in half axes of a lens."""
 
 
 def render_glasses(
@@ -47,10 +48,10 @@ def render_glasses(
     colour: Colour,
     lens: tuple[Points, float] | None = None,
 ) -> None:
-    """Draw a plain frame into a patch, in place.
+    """Render a plain frame into a patch, in place.
 
-    eyes (2, 2): middles of the drawn eyes, the picture's left one first; span: distance between the eyes in the model's
-    frame. lens: RGB (3,) of dark lenses, which are a little larger, and how opaque they are, 0 to 1.
+    eyes (2, 2): middles of the rendered eyes, the picture's left one first; span: distance between the eyes in the
+    model's frame. lens: RGB (3,) of dark lenses, which are a little larger, and their opacity, 0 to 1.
     """
     rims, others = frame_lines(patch, glasses, eyes, pose, span, 1.0 if lens is None else 1 + (_LARGER - 1) * lens[1])
     lines = [line - (patch.x0, patch.y0) for line in (*rims, *others)]
@@ -85,7 +86,7 @@ def render_glasses(
 
 
 def _lenses(rings: list[Points], shape: tuple[int, ...]) -> tuple[Pixels, Pixels]:
-    """Lenses with these outlines (49, 2), and the bands of reflections on them, float32 (h, w), 0 or 1."""
+    """The lenses with these outlines (49, 2), and the bands of reflections on them, float32 (h, w), 0 or 1."""
     lenses, bands = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     for ring in rings:
         middle, right, down = ring[:-1].mean(axis=0), ring[0], ring[len(ring) // 4]
@@ -96,19 +97,21 @@ def _lenses(rings: list[Points], shape: tuple[int, ...]) -> tuple[Pixels, Pixels
 
 
 def _box_about(lines: list[Points], margin: float, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
-    """The rectangle (x0, y0, x1, y1) of a picture (width, height) about lines (n, 2), grown by a margin in pixels and
-    to even corners; None where they lie beside the picture."""
+    """The rectangle (x0, y0, x1, y1) of a picture (width, height) about lines (n, 2), or None.
+
+    It is grown by a margin in pixels and to even corners. It is None where the lines lie beside the picture.
+    """
     places = np.concatenate(lines)
     low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
     x0, y0 = (max(0, int(v)) & ~1 for v in low)
     x1, y1 = (min(limit, (int(v) + 2) & ~1) for v, limit in zip(high, size, strict=True))
-    # An odd border of the picture is not cut off from the rows and columns of chroma that it belongs to.
+    # Rows and columns of chroma at an odd border of the picture stay whole.
     x1, y1 = (limit if limit - v == 1 else v for v, limit in zip((x1, y1), size, strict=True))
     return (x0, y0, x1, y1) if x1 > x0 and y1 - y0 > margin else None
 
 
 def _ring() -> Points:
-    """A lens's outline (49, 2) about its middle, distances between the eyes."""
+    """The outline (49, 2) of a lens about its middle, in distances between the eyes."""
     angle = np.linspace(0, 2 * np.pi, 49)
     c, s = np.cos(angle), np.sin(angle)
     return np.column_stack([np.sign(c) * np.abs(c) ** (2 / _ROUND), np.sign(s) * np.abs(s) ** (2 / _ROUND)]) * _LENS
@@ -120,10 +123,13 @@ _RING = _ring()
 def frame_lines(
     patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float, larger: float = 1.0
 ) -> tuple[list[Points], list[Points]]:
-    """Both rims (49, 2) of a frame, so much larger, and its temples and bridge, as lines (n, 2), pixels of the picture.
-    A temple ends where the face does; on the far side of a turned head there is none."""
+    """Both rims (49, 2) of a frame, and its temples and bridge, as lines (n, 2), pixels of the picture.
+
+    The rims are enlarged by the factor `larger`. A temple ends where the face ends; on the far side of a turned head
+    there is none.
+    """
     axes = span * pose.scale * pose.rotation[:2].T
-    """What one distance between the eyes to the right, downwards and backwards is in the picture, (3, 2)."""
+    """Steps in the picture, (3, 2), of one distance between the eyes to the right, downwards and backwards."""
     out, down, back = _LENS_AT
     rims, others, inner = [], [], []
     for eye, side in zip(eyes, (-1.0, 1.0), strict=True):
@@ -141,7 +147,7 @@ def frame_lines(
 
 
 def _to_rim(patch: Patch, start: Points, end: Points) -> Points:
-    """From a place towards another as far as the patch is covered, (2, 2)."""
+    """The line from a place towards another one, as far as the patch is covered, (2, 2)."""
     t = np.linspace(0, 1, 33)[:, None]
     places = start + t * (end - start)
     x, y = np.floor(places - (patch.x0, patch.y0)).astype(int).T
@@ -153,7 +159,7 @@ def _to_rim(patch: Patch, start: Points, end: Points) -> Points:
 
 
 def _stroked(lines: list[Points], width: float, size: tuple[int, int]) -> Pixels:
-    """Opacity float32 (h, w) of lines (n, 2) of a width in pixels; one finer than half a pixel is the fainter."""
+    """Opacity float32 (h, w) of lines (n, 2) of a width in pixels; a line finer than half a pixel is fainter."""
     mask = np.zeros((2 * size[1], 2 * size[0]), np.uint8)
     stroke: Any = [np.round((2 * line + 0.5) * 16).astype(np.int32)[:, None] for line in lines]
     cv2.polylines(mask, stroke, False, (255,), max(1, round(2 * width)), cv2.LINE_AA, 4)

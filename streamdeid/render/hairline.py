@@ -1,14 +1,14 @@
-"""The rim of a face, and what lies over it - hair of forehead, temples and cheeks, a cap - go on into the new face.
+"""Continuation of what lies over the rim of a face - hair of forehead, temples and cheeks, a cap - into the new face.
 
-The cover ends where the model's face ends. A fringe or a brim crosses that rim, and a new face that is bare
-skin from rim to rim cuts it off in a line. So the material just outside the rim is continued inwards, moved and not
-mirrored (strands keep their direction), as far as it reached in the original; it ends strand by strand. Of a turned
-head that is so for hair beside the cheek that is seen, too, and nothing is continued over the profile. Where the
-forehead's skin goes on over the rim, the new skin next to it takes its tone.
+The redaction ends where the model's face ends. A fringe or a brim crosses that rim, and a new face that is bare skin
+from rim to rim cuts it off in a line. So the material just outside the rim is continued inwards as far as it reached in
+the original; it ends strand by strand. It is moved and not mirrored, so strands keep their direction. In a turned head
+hair beside the visible cheek is continued, too, and nothing is continued over the profile. Where the forehead's skin
+goes on over the rim, the new skin next to the rim takes its tone.
 
-Colours come from outside the cover alone. Of the inside enters, for each direction, one smoothed number: how deep the
-material reaches. It is measured on colours as blurred as those that the light is measured on, so no detail of the face
-passes (tests/render/test_non_interference.py).
+Colours come from outside the redaction alone. From the inside one smoothed number enters for each direction: how deep
+the material reaches. It is measured on colours that are blurred as much as those that the light is measured on, so no
+detail of the face passes (tests/render/test_non_interference.py).
 """
 
 from __future__ import annotations
@@ -32,57 +32,61 @@ DIRECTIONS = 96
 _STEP = 0.015
 """Distance between places on a ray, share of the face's width."""
 _INSIDE, _OUTSIDE = 20, 24
-"""Places looked at on either side of the rim."""
+"""Number of places looked at on a ray, inside and outside the rim."""
 _NEXT = 4
-"""Places next to the rim whose mean is the material's colour."""
+"""Number of places next to the rim whose mean is the material's colour."""
 _BLUR = 0.06
-"""Blur of what is seen inside, share of the face's width: the scale of the light field."""
+"""Blur of the colours seen inside, share of the face's width: the scale of the light field."""
 _DEEPEST = (0.26, 0.05)
-"""Deepest that material is continued, shares of the face's width, above and at the temples: it ends above the eyes. Not
-at the cheeks, where what the cover takes in beside the face is to stay covered; and not below, where the shadow of a
-jaw cannot be told from a beard (tried: night_turning got dark lines on the chin)."""
+"""Largest depth to which material is continued, shares of the face's width, above and at the temples: it ends above the
+eyes. Nothing is continued at the cheeks, where what the redaction takes in beside the face must stay hidden; nor below,
+where the shadow of a jaw cannot be told from a beard (tried: night_turning got dark lines on the chin)."""
 _BESIDE, _ASIDE = 0.15, np.deg2rad((14.0, 28.0))
-"""The same beside cheek and ear of the side that a turned head shows, and the yaw over which it comes to that: the
-rim of the face lies behind the cheek there, and long hair in front of it. Beyond the profile of a head that is drawn
-solid nothing is continued: what would tell how deep is the shape of the profile."""
+"""The same beside cheek and ear of the side that a turned head shows, and the range of yaw over which it comes to that.
+The rim of the face lies behind the cheek there, and long hair in front of it. Beyond the profile of a head that is
+rendered solid nothing is continued: only the shape of the profile could tell how deep."""
 _CONTRAST = (16.0, 34.0)
-"""Difference of the material from the new skin, grey levels over Y, U and V, from which it is continued at all and
-wholly. Half of the lower one is a light that the field did not follow, which may stay as it is."""
+"""Difference of the material from the new skin, grey levels over Y, U and V: from the first it begins to be continued,
+from the second it is continued wholly. Half of the first is a light that the field did not follow, which may stay as it
+is."""
 _LIKE = (0.4, 0.8)
-"""Share of the way from the new skin to the material at which a place is beginning to be material, and is."""
+"""Share of the way from the new skin to the material: from the first a place begins to be material, from the second it
+is."""
 _SAME = 0.75
-"""What is farther out is the same material up to this difference from it, over its own from the new skin."""
+"""Largest difference of a place farther out from the material that counts as the same, over the material's difference
+from the new skin."""
 _SPARE = 1.5
-"""How far the material is moved, depths: its strands reach beyond the depth."""
+"""How far the material is moved, in depths: its strands reach beyond the depth."""
 _ALIKE = 8
-"""Rays to either side on which it is moved nearly as far."""
+"""Number of rays to either side on which the material is moved nearly as far."""
 _SKIN = 22.0
-"""Difference of what is outside from the new skin, grey levels, at which it is taken for skin by 1 / e. With 42, as for
-the membrane, skin next to hair grew dark: steps of the forehead fell to half of what belongs there."""
+"""Difference of the outside from the new skin, grey levels, at which its weight as skin is 1 / e. With 42, as for the
+membrane, skin next to hair grew dark: steps of the forehead fell to half of what belongs there."""
 _FADE = 0.2
-"""Where the tone of the rim has faded into the new face's, share of its width."""
+"""Distance from the rim at which its tone has faded into the new face's, share of the face's width."""
 _EVERY = 3
-"""Frames for which what was measured holds: it is told in directions from the middle of the face, and moves with it."""
+"""Number of frames for which a measurement holds: it is stored by direction from the middle of the face, and moves with
+the face."""
 _FOLLOW = 0.58
-"""Share of the newest measurement in the running means: that of a quarter in each frame."""
+"""Share of the newest measurement in the running means: it corresponds to a quarter in each frame."""
 
 
 @dataclass(frozen=True)
 class Rim:
-    """What lies about a face, for each direction."""
+    """What lies about a face, for each of d directions."""
 
     depth: Pixels
-    """float32 (d,): how deep the material reaches, shares of the face's width."""
+    """float32 (d,): depth to which the material reaches, shares of the face's width."""
     shift: Pixels
-    """float32 (d,): from how far outside it is taken, shares of the width."""
+    """float32 (d,): how far outside its place the material is taken from, shares of the width."""
     tone: Pixels
-    """float32 (d,): its luma."""
+    """float32 (d,): luma of the material."""
     skin: Pixels
-    """float32 (d, 3): Y, U and V of the skin above the rim less those of the new one below it."""
+    """float32 (d, 3): Y, U and V of the skin above the rim minus those of the new skin below it."""
 
 
 class Hairline:
-    """How deep the material about a track's face reaches and the tones of its rim, smoothed over its frames."""
+    """The depth of the material about a track's face and the tones of its rim, smoothed over frames."""
 
     def __init__(self) -> None:
         self._rim: Rim | None = None
@@ -91,10 +95,10 @@ class Hairline:
     def continue_over(
         self, patch: Patch, original: Planes, centre: Points, up: float, width: float, turn: tuple[float, float]
     ) -> None:
-        """Continue what lies about a drawn face into it, in place.
+        """Continue what lies about a rendered face into it, in place.
 
-        centre (2,): its middle, pixels of the picture; up: direction of its forehead, radians as of atan2(y, x); width:
-        the face's, pixels; turn: its yaw, radians, and how solid it is drawn, 0 to 1.
+        centre (2,): the face's middle, pixels of the picture; up: direction of its forehead, radians as of atan2(y, x);
+        width: the face's, pixels; turn: its yaw, radians, and how solid it is rendered, 0 to 1.
         """
         most = deepest(*turn)
         angles = (up + np.pi / 2 + np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)).astype(np.float32)
@@ -112,12 +116,12 @@ class Hairline:
         )
 
     def forget(self) -> None:
-        """What comes next is another scene."""
+        """Forget what was measured: the next frame belongs to another scene."""
         self._rim = None
 
 
 def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim | None, most: Pixels) -> Rim:
-    """What lies about a face whose rays show this (as of `continued`), smoothed with what was measured before."""
+    """The `Rim` of a face from what its rays show (as of `continued`), smoothed with what was measured before."""
     depth, thickness, material = continued(seen, drawn, known, most)
     skin = rim_tones(material, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
     if before is not None:
@@ -125,16 +129,16 @@ def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim 
             old + np.float32(_FOLLOW) * (new - old) for old, new in ((before.depth, depth), (before.skin, skin))
         )
     shift = shifts(depth, thickness)
-    # No deeper than there is of it: repeated, it would be a pattern.
+    # The depth is no larger than the material outside: repeated, the material would be a pattern.
     return Rim(np.minimum(depth, shift / np.float32(_SPARE)), shift, material[:, 0].copy(), skin.astype(np.float32))
 
 
 def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], most: Pixels) -> tuple[Pixels, Pixels, Pixels]:
-    """How deep the material outside reaches (d,) and how thick it is outside (d,), shares of the face's width, and its
-    Y, U and V (d, 3).
+    """Depth (d,) and thickness (d,) of the material outside, shares of the face's width, and its Y, U and V (d, 3).
 
-    seen (d, _OUTSIDE + _INSIDE, 3): the original's Y, U, V on rays from outside to the inside; drawn (d, _INSIDE, 3):
-    the new face's; known (d, _OUTSIDE): the place lies in the picture.
+    The depth is how far it reaches inside, the thickness how far outside. seen (d, _OUTSIDE + _INSIDE, 3): the
+    original's Y, U, V on rays from outside to the inside; drawn (d, _INSIDE, 3): the new face's; known (d, _OUTSIDE):
+    whether the place lies in the picture.
     """
     outside = _blurred(seen[:, :_OUTSIDE], 0.0)
     material = outside[:, _OUTSIDE - _NEXT :].mean(axis=1)
@@ -146,7 +150,7 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], most: Pixel
     along = (moved * way).sum(axis=2) / length**2
     aside = np.linalg.norm(moved - along[:, :, None] * way, axis=2) / length
     like = _ramp(along - 0.5 * aside, _LIKE) * _ramp(length, _CONTRAST)
-    # At the border of the picture there is no outside, and what is next to it is the face.
+    # At the border of the picture there is no outside, and the face itself is next to it.
     beside = np.asarray(known[:, _OUTSIDE - _NEXT :].all(axis=1))
     like *= beside[:, None]
     depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, most)
@@ -157,9 +161,11 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], most: Pixel
 
 
 def rim_tones(material: Pixels, drawn: Pixels) -> Pixels:
-    """Differences (d, 3) in Y, U and V of the skin above the forehead's rim from the new one below it; towards 0 where
-    that is no skin, and at the sides. Below, a jaw has its shadow. material (d, 3) and drawn as of
-    `continued`."""
+    """Differences (d, 3) in Y, U and V of the skin above the forehead's rim from the new skin below it.
+
+    They go towards 0 where there is no skin outside, and at the sides. Below the face there are none, since a jaw has
+    its shadow. material (d, 3) and drawn as of `continued`.
+    """
     difference = material - _blurred(drawn[:, :_NEXT], 0.0).mean(axis=1)
     difference *= np.exp(-((difference / _SKIN) ** 2).sum(axis=1, keepdims=True))
     above = np.maximum(_UP, 0)[:, None] ** 0.5
@@ -167,15 +173,18 @@ def rim_tones(material: Pixels, drawn: Pixels) -> Pixels:
 
 
 def shifts(depth: Pixels, thickness: Pixels) -> Pixels:
-    """How far outside of a place its material is taken from (d,), shares of the face's width, of depths (d,) that it
-    is to reach and thicknesses (d,) that there are: nearly the same on neighbouring rays, or strands would break."""
+    """How far outside its place material is taken from (d,), shares of the face's width.
+
+    depth (d,): how deep it is to reach; thickness (d,): how much of it there is. The result is nearly the same on
+    neighbouring rays: otherwise strands would break.
+    """
     wanted = _around(_extreme(cv2.dilate, _SPARE * depth, _ALIKE), _ALIKE / 2)
     there = _around(_extreme(cv2.erode, thickness, _ALIKE // 2), _ALIKE / 2)
     return np.maximum(np.minimum(wanted, there), np.float32(_STEP))
 
 
 def _extreme(extreme: Any, values: Pixels, rays: int) -> Pixels:
-    """The largest (dilate) or least (erode) value (d,) of so many neighbouring rays to either side."""
+    """The largest (dilate) or least (erode) value (d,) of `rays` neighbouring rays to either side."""
     wide = np.tile(values.astype(np.float32), 3)[:, None]
     return np.asarray(extreme(wide, np.ones((2 * rays + 1, 1), np.uint8))[DIRECTIONS : 2 * DIRECTIONS, 0], np.float32)
 
@@ -187,8 +196,10 @@ def _around(values: Pixels, rays: float) -> Pixels:
 
 
 def deepest(yaw: float, solid: float) -> Pixels:
-    """Deepest that material is continued in each direction (d,), shares of the face's width, of a head with this yaw,
-    radians, that is drawn so solid, 0 to 1."""
+    """The largest depth of continued material in each direction (d,), shares of the face's width.
+
+    yaw: of the head, radians; solid: how solid it is rendered, 0 to 1.
+    """
     behind, turned = np.sign(yaw) * _RIGHT, smooth_step((abs(yaw) - _ASIDE[0]) / (_ASIDE[1] - _ASIDE[0]))
     hair = _BESIDE * turned * smooth_step((behind - 0.3) / 0.4) * _CHEEK
     profile = solid * smooth_step((-behind - 0.3) / 0.4)
@@ -196,7 +207,7 @@ def deepest(yaw: float, solid: float) -> Pixels:
 
 
 def _frontal() -> Pixels:
-    """The same of a head that faces the camera."""
+    """The largest depths for a head that faces the camera."""
     above, side = _DEEPEST
     temples = side * np.clip(1 + _UP / 0.3, 0, 1)
     return np.where(_UP > 0, side + (above - side) * np.maximum(_UP, 0) ** 1.5, temples)
@@ -205,14 +216,14 @@ def _frontal() -> Pixels:
 _RIGHT = np.asarray(np.cos(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
 """How far each direction points to the right of an upright head's picture (d,): -1 to 1."""
 _UP = np.asarray(-np.sin(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
-"""The same to the forehead."""
+"""How far each direction points to the forehead (d,): -1 to 1."""
 _CHEEK = smooth_step((_UP + 0.45) / 0.4)
-"""Where hair may lie beside a cheek, and not beside the jaw (d,): 0 to 1."""
+"""How far hair may lie in each direction (d,), 0 to 1: beside a cheek, and not beside the jaw."""
 _FRONTAL = _frontal()
 
 
 def _blurred(profile: Pixels, along: float) -> Pixels:
-    """Profiles (d, n, 3) blurred over neighbouring rays, and along them by so many places."""
+    """Profiles (d, n, 3) blurred over neighbouring rays, and by `along` places along the rays."""
     rays = np.concatenate([profile[-4:], profile, profile[:4]])
     picture = cv2.GaussianBlur(rays, (0, 0), max(along, 1e-3), None, 1.3, cv2.BORDER_REFLECT)
     return np.asarray(picture[4:-4], np.float32)
@@ -224,7 +235,7 @@ def _ramp(values: Pixels, ends: tuple[float, float]) -> Pixels:
 
 @kernel
 def rays_to_rim(covered: NDArray[np.uint8], x: float, y: float, angles: Pixels) -> Pixels:
-    """How far the cover (h, w) reaches from (x, y) in each direction, pixels: the farthest covered place."""
+    """How far the covered places (h, w) reach from (x, y) in each direction, in pixels: to the farthest one."""
     height, width = covered.shape
     reach = np.zeros(len(angles), np.float32)
     for a in range(len(angles)):
@@ -242,8 +253,11 @@ def rays_to_rim(covered: NDArray[np.uint8], x: float, y: float, angles: Pixels) 
 def profiles(
     patch: Patch, original: Planes, middle: tuple[float, float], angles: Pixels, rim: Pixels, step: float
 ) -> tuple[Pixels, Pixels, NDArray[np.bool_]]:
-    """Y, U, V on rays across the rim, averages over areas of `step` pixels: of the original (d, _OUTSIDE + _INSIDE, 3)
-    from outside inwards, of the patch (d, _INSIDE, 3), and whether a place outside is in the picture (d, _OUTSIDE)."""
+    """Y, U, V on rays across the rim, as averages over areas of `step` pixels.
+
+    They are of the original (d, _OUTSIDE + _INSIDE, 3) from outside inwards and of the patch (d, _INSIDE, 3); the third
+    array says whether a place outside is in the picture (d, _OUTSIDE).
+    """
     offset = (np.arange(_OUTSIDE, -_INSIDE, -1) - 0.5) * step
     far = np.maximum(rim[:, None] + offset, 0)
     x, y = middle[0] + far * np.cos(angles)[:, None], middle[1] + far * np.sin(angles)[:, None]

@@ -1,14 +1,13 @@
 """Light of the scene on a surrogate: brightness and colour by the shape of a face (methods.md 2.4, 4.0 step 4, 6.3).
 
-A face at rest is relit by a few terms: normals of the mean face, the place on it, and how much of the general shading
-of any face there is. Second-order terms of the normals carry the relief of the person's own face: a strong recogniser
-knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on which a beard
-counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else, but for a quarter of
-a lower face's darkness, which may be its shade, and for eye sockets that are darker than most people's (`sockets`). In
-each frame the same is done with the change since the face at rest, plus a little of the soft folds. Everything is
-measured in the fit's small frame.
-
-What passes of a person at rest is what `StaticLight` says, and no more.
+A face at rest is relit by a few terms: normals of the mean face, the place on it, and the amount of the general shading
+of any face. Second-order terms of the normals are left out: they carry the relief of the person's own face, a strong
+recogniser knows a tenth more people by them, and few viewers miss them. The terms are fitted robustly to plain skin: a
+beard counts little, and eyes, brows, lips and hair nothing. So what is dark on a person does not darken the surrogate,
+except for a quarter of a lower face's darkness, which may be its shade, and for eye sockets that are darker than most
+people's (`sockets`). In each frame the change since the face at rest is fitted in the same way, and a little of the
+soft folds is added. Everything is measured in the fit's small frame. Only what `StaticLight` lists passes of a person
+at rest.
 """
 
 from __future__ import annotations
@@ -36,25 +35,25 @@ from streamdeid.render.robust_fit import robust_fit
 from streamdeid.render.sockets import Sockets
 
 _SIGMA = 9 / 180
-"""Width of the blur of folds over the width of the frame."""
+"""Width of the blur of folds, over the width of the frame."""
 _NOISE = 1.6
-"""Blur, pixels of the small frame, within plain skin before logarithms are taken: noise has no mean in them."""
+"""Blur within plain skin before logarithms are taken, pixels of the small frame: noise lowers their mean."""
 _BEARD, _BEARD_COLOUR = 0.15, 0.25
-"""What the lower face counts in a fit of brightness and of colour: beards are dark."""
+"""Weights of the lower face in a fit of brightness and of colour: beards are dark."""
 _BEARD_RIDGE = 1e-2
-"""How firmly the term that bends from brow to chin is held: it is the shape of a beard. With both, 13 % of a beard's
-darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others') before the lower face is held to what is
-seen, and 31 % after that; lamps drawn on faces of the model are followed as well as without."""
+"""How firmly the term that bends from brow to chin is held: it has the shape of a beard. With this ridge and the weight
+above, 13 % of a beard's darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others') before the lower
+face is held to what is seen, and 31 % after that; rendered lamps are followed as well as without."""
 _SOFT_BORDER = 0.12
 """Blur of the border between the upper and the lower face, share of the width."""
 _ABOVE, _SHADOWED = 0.05, 0.25
-"""How much brighter than the upper face the lower one is drawn at most, natural log, unless it is seen so; and what is
-drawn of the darkness that is seen there, which may be a beard's."""
+"""Largest rendered brightness of the lower face over the upper one, natural log, unless it looks brighter; and the
+rendered share of the darkness that is seen there, which may be a beard's."""
 _BEND = 7
-"""Number of that term."""
+"""Number of the term that bends from brow to chin."""
 _SEEN = 0.3, 0.4
-"""How much of its pixels a place of a turned head must keep to count at all, and over what it comes to count in full.
-From the front a face's rim has a cosine of .34 to the camera: nothing is divided by less."""
+"""Share of its pixels that a place of a turned head must keep to count at all, and the range over which it comes to
+count in full. From the front a face's rim has a cosine of .34 to the camera: nothing is divided by less."""
 MOST = 0.9
 """Largest brightening or darkening of a place against the whole face, natural log."""
 _USUAL_SHADE = 0.65
@@ -63,12 +62,12 @@ _RATIO = (0.4, 2.2)
 _FOLDS = (-0.12, 0.06)
 """Bounds of soft folds, natural log."""
 _WELL, FEWEST = 0.5, 12
-"""How well a place must be seen where it counts or does not; and how many must be, or nothing is told."""
+"""How well a place must be seen to count where it counts or does not; and the fewest places that tell anything."""
 _FEW, _SOME_CLOTH = 3, 0.3
-"""Of how many pixels one is asked first for what is worn; and share of the lower face from which all are."""
+"""One pixel of so many is looked at first for what is worn; share of cloth on the lower face above which all are."""
 _TINT, _TOLD = 0.8, 8
-"""Bound of the change of the light's colour since the face at rest, natural log; and of how many pixels that are fitted
-one is asked for it."""
+"""Bound of the change of the light's colour since the face at rest, natural log; one fitted pixel of so many tells
+it."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,12 @@ class StaticLight:
     lips: Points
     """float64 (3,): log RGB by which the surrogate's lips go towards the person's."""
     brown: float
-    """How near its irises come to brown ones, 0 to 1: few blue eyes look out from under black hair."""
+    """How near the surrogate's irises come to brown ones, 0 to 1: blue eyes under black hair are rare."""
 
 
 @dataclass(frozen=True)
 class SoftSkin:
-    """What the light is told by of one small texture, blurred once."""
+    """The values of one small texture, blurred once, from which the light is measured."""
 
     level: Pixels
     """float32 (p,): natural log of the luma of soft skin where it is fitted."""
@@ -114,13 +113,13 @@ class LightFrame:
     skin: Pixels
     """float32 (f,): plain skin."""
     near: Pixels
-    """float32 (f,): the same, blurred."""
+    """float32 (f,): the plain skin, blurred."""
     fitted: NDArray[np.intp]
     """int64 (p,): numbers of the pixels that are fitted."""
     bright: Points
-    """float64 (p,): what each counts for brightness."""
+    """float64 (p,): weight of each for brightness."""
     colour: Points
-    """float64 (p,): what each counts for colour."""
+    """float64 (p,): weight of each for colour."""
     lower: Pixels
     """float32 (h, w): `Zones.lower`, where a beard may be, with a border as soft as light."""
     features: FeatureTones
@@ -128,23 +127,23 @@ class LightFrame:
     covering: FaceCovering
     """Where a mask may be."""
     dark_glasses: DarkGlasses
-    """Where they may be."""
+    """Where dark glasses may be."""
     worn_at_few: tuple[FaceCovering, DarkGlasses]
-    """Both, of every third pixel."""
+    """Both regions, with every third pixel only."""
     slopes: Points
     """float64 (81, 2): `surface.vertex_slopes`."""
     moving: Points
     """float64 (p, 8): the terms of brightness that change from frame to frame, where they are fitted."""
     flanks: NoseFlanks
-    """The sides of the nose, of which a turned head shows one edge on."""
+    """The sides of the nose; a turned head shows one of them edge on."""
     sockets: Sockets
-    """Any face's eye sockets."""
+    """The eye sockets of any face."""
     normals: Points
     """float64 (f, 3): right, down and away from the camera, on the mean face."""
 
     @classmethod
     def of(cls, fitting: FitModel) -> LightFrame:
-        """Light frame of a model's fit."""
+        """The light frame of a model's fit."""
         model, table = fitting.model, fitting.table
         size, at = table.size, (table.rows, table.columns)
         zones = Zones.of(model.mean_shape, model.frame_size[0], size)
@@ -188,17 +187,22 @@ class LightFrame:
         )
 
     def seen_from(self, towards: Points) -> Points:
-        """How well each pixel (f,) is seen of a head in whose own axes the camera looks that way (3,), the third row of
-        `HeadPose.rotation`: 1 while it keeps seven tenths of the picture's pixels that it has from the front, 0 with
-        three tenths and less. What a turned head hides is filled in a texture with what lies beside it."""
+        """How well each pixel (f,) of a head is seen, 0 to 1, if the camera looks that way (3,) in the head's own axes.
+
+        towards: the third row of `HeadPose.rotation`. 1: the pixel keeps seven tenths of its size in the picture from
+        the front or more; 0: three tenths or less. In a texture, what a turned head hides is filled in with what lies
+        beside it.
+        """
         left = (self.normals @ towards) / self.normals[:, 2]
         seen: Points = np.clip((left - _SEEN[0]) / _SEEN[1], 0, 1)
         return seen
 
     def worn_on(self, texture: Pixels, well: Points) -> tuple[Cloth, Lenses, Points]:
-        """What a small texture (f, 3) shows of a mask and of dark glasses, and how far each place (f,) is bare of them,
-        0 to 1. well (f,): how well each place is seen. Every third pixel is asked first. Cheeks behind a mask say
-        nothing of glasses; beside glasses a mask is asked for again, for lenses are no skin."""
+        """The mask and dark glasses that a small texture (f, 3) shows, and how free of them each place (f,) is, 0 to 1.
+
+        well (f,): how well each place is seen. Every third pixel is looked at first. Cheeks behind a mask tell nothing
+        of glasses. If there are glasses, the mask is looked for again, since lenses are no skin.
+        """
         few = texture[::_FEW], well[::_FEW]
         covering, glasses = self.worn_at_few
         if covering.seen(*few).below < _SOME_CLOTH and glasses.seen(*few).told <= 0:
@@ -219,11 +223,11 @@ class LightFrame:
         return np.where(self.near[:, None] > 0.05, blurred / np.maximum(self.near, 0.05)[:, None], texture)
 
     def brighter(self, soft: Pixels, other: Pixels) -> Pixels:
-        """How much brighter a soft skin (f, 3) is than another one, natural log float32 (p,), where it is fitted."""
+        """How much brighter one soft skin (f, 3) is than another, natural log float32 (p,), where it is fitted."""
         return np.log((soft @ LUMA + FLOOR) / (other @ LUMA + FLOOR))[self.fitted]
 
     def skin_of(self, texture: Pixels) -> SoftSkin:
-        """What the light is told by of a small texture (f, 3)."""
+        """The `SoftSkin` of a small texture (f, 3)."""
         width, height = self.table.size
         luma, colour = np.zeros((height, width), np.float32), np.zeros((height, width, 3), np.float32)
         _laid(texture, self.skin, self.table.rows, self.table.columns, LUMA, luma, colour)
@@ -234,15 +238,17 @@ class LightFrame:
         return SoftSkin(level, folds)
 
     def soft(self, texture: Pixels) -> Pixels:
-        """Picture float32 (h, w, 3) of a small texture (f, 3), blurred to the scale of folds."""
+        """The picture float32 (h, w, 3) of a small texture (f, 3), blurred to the scale of folds."""
         return _blur(spread(texture, self.table), _SIGMA * self.table.size[0]) / self.inside[:, :, None]
 
 
 def static_light(
     light: LightFrame, neutral: Pixels, face: NewFace, well: Points, hair: float | None = None
 ) -> StaticLight:
-    """The light of a person's small neutral texture (f, 3) on a surrogate. well (f,): `LightFrame.seen_from`, of the
-    head in it. hair: log darkness of the person's."""
+    """The light of a person's small neutral texture (f, 3) on a surrogate. hair: log darkness of the person's hair.
+
+    well (f,): `LightFrame.seen_from` of the head in the texture.
+    """
     at = light.table.rows, light.table.columns
     person, own = light.soft_skin(neutral), light.soft_skin(face.small_texture)
     level = light.brighter(person, own)
@@ -269,8 +275,10 @@ def static_light(
 
 
 def _held_below(light: LightFrame, bright: Points, seen: Points, well: Points) -> Points:
-    """Brightness (h, w) of the light with the lower face held to what is seen (p,), and how well (p,): what the terms
-    say of it comes from the upper face, and nothing below is brighter than that which does not look so."""
+    """The brightness (h, w) of the light, with the lower face held to the brightness that is seen (p,).
+
+    well (p,): how well it is seen. The terms follow the upper face; the lower one is brighter only if it looks so.
+    """
     at = light.table.rows[light.fitted], light.table.columns[light.fitted]
     below, fitted = light.lower[at] > 0.5, bright[at]
     best = float(well[below].max())
@@ -286,9 +294,11 @@ def _held_below(light: LightFrame, bright: Points, seen: Points, well: Points) -
 def light_change(
     light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points, before: float = -np.inf
 ) -> tuple[Pixels, float]:
-    """Log gain float32 (h, w, 1) of light and folds in a frame, by what `LightFrame.skin_of` tells of its small texture
-    and of the neutral's, and its mean over the skin. well (f,): how well a place is seen in both
-    (`LightFrame.seen_from`); nothing changes where next to none is. before: that mean a frame ago (`robust_fit`)."""
+    """The log gain float32 (h, w, 1) of light and folds in a frame, and its mean over the skin.
+
+    now, rest: `LightFrame.skin_of` the frame's and the neutral's small texture. well (f,): how well a place is seen in
+    both (`LightFrame.seen_from`); where next to none is, nothing changes. before: that mean a frame ago (`robust_fit`).
+    """
     change = np.zeros(light.terms.shape[:2], np.float32)
     weights, mean = light.bright * well[light.fitted], before
     if weights.sum() >= FEWEST:
@@ -304,9 +314,11 @@ def light_change(
 
 
 def tint_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points) -> Points:
-    """Change of the light's colour since the face at rest, log RGB float64 (3,) without brightness: who walks from a
-    window to a lamp, or before a camera that adapts, has another colour than on the mean. One colour for the whole
-    face, as most of its skin says. well (f,): how well a place is seen in both; none changes where next to none is."""
+    """Change of the light's colour since the face at rest, log RGB float64 (3,) without brightness.
+
+    For a person who walks from a window to a lamp, or a camera that adapts. One colour for the whole face, as most of
+    its skin shows. well (f,): how well a place is seen in both; none changes where next to none is.
+    """
     at = light.fitted[::_TOLD]
     at = at[well[at] > _WELL]
     if len(at) < FEWEST:
@@ -333,8 +345,7 @@ def _laid(texture, skin, rows, columns, luma, grey, colour):  # type: ignore[no-
 
 @kernel
 def _soft_level(texture, grey, near, rows, columns, fitted, luma, out):  # type: ignore[no-untyped-def]
-    """Log luma (p,) of soft skin, of a blurred luma (h, w), where it is fitted; the pixel's own where there is little
-    skin near (f,)."""
+    """The log luma (p,) of soft skin, of a blurred luma (h, w), where it is fitted; of the pixel if no skin is near."""
     for k in range(len(fitted)):
         i = fitted[k]
         if near[i] > 0.05:
@@ -346,14 +357,14 @@ def _soft_level(texture, grey, near, rows, columns, fitted, luma, out):  # type:
 
 @kernel
 def _changed(terms, found, now, rest, luma, out):  # type: ignore[no-untyped-def]
-    """Terms (h, w, 9) with coefficients (8,), within bounds, and the folds between two soft pictures (h, w, 3)."""
+    """Add up terms (h, w, 9) with coefficients (8,), bounded, and the folds between two soft pictures (h, w, 3)."""
     height, width = out.shape
     for y in range(height):
         for x in range(width):
             change = 0.0
             for j in range(len(found)):
                 change += terms[y, x, j] * found[j]
-            change = min(max(change, -MOST), MOST) if change == change else change  # what is no number stays none
+            change = min(max(change, -MOST), MOST) if change == change else change  # NaN stays NaN
             level = 0.0
             for c in range(3):
                 level += luma[c] * min(max(now[y, x, c] / rest[y, x, c], _RATIO[0]), _RATIO[1])
@@ -371,7 +382,7 @@ def _terms(normals: Pixels, shade: Pixels) -> Points:
 
 
 def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points, well: Points) -> Points:
-    """Colour of the light, log RGB (h, w, 3) without brightness: lamps of two colours are the rule."""
+    """The colour of the light, log RGB (h, w, 3) without brightness: lamps of two colours are the rule."""
     weights = light.colour * well[light.fitted]
     at = light.table.rows, light.table.columns
     terms = np.dstack([light.tints, bright - np.median(bright[at])])

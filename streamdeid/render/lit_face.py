@@ -1,4 +1,4 @@
-"""A surrogate's own colours in the light of a frame: what every way of drawing it begins with."""
+"""A surrogate's own colours in the light of a frame: the first step of every way of rendering it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ from streamdeid.render.light import StaticLight
 from streamdeid.render.new_face import NewFace
 
 _KNEE = 235.0
-"""Grey level from which highlights are compressed, with their hue: a lamp that is brighter here than in the studio is
-not to burn out."""
+"""Grey level from which highlights are compressed and keep their hue: a lamp that is brighter here than in the studio
+must not burn out."""
 _EYE_TINT, _WARM, _MORE = 0.35, 0.1, 0.55
-"""Share of the colour of the light that eyes are shown in: most of what it is taken for is the tone of the skin, and
-pale skin would make whites blue. Of what a light lacks of blue beyond the second figure (log) they show the third more:
-under lamps that are yellow grey whites look blue, and brown irises, too."""
+"""Share of the light's colour in which eyes are shown: most of what is taken for the light's colour is the tone of the
+skin, and pale skin would make whites blue. Where the light lacks more blue than the second figure (log), eyes show up
+to the third figure more of it: under yellow lamps grey whites look blue, and so do brown irises."""
 
 
 def dressed(face: NewFace, light: StaticLight, zones: Zones, hair: Pixels) -> Pixels:
-    """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's. hair:
-    `thin_brows.darkness` of the picture."""
+    """The surrogate's picture float32 (h, w, 3), with brows and lips in tones that go with the person's.
+
+    hair: `thin_brows.darkness` of the picture.
+    """
     gain = (zones.brows * np.float32(light.brows - 1) * hair)[:, :, None]
     gain = gain + zones.lips[:, :, None] * light.lips.astype(np.float32)
     return under_gain(face.picture, gain)
 
 
 def lit_texture(picture: Pixels, field: Pixels, colour: Colour, size: tuple[int, int] | None = None) -> Pixels:
-    """A surrogate's picture (h, w, 3) under a field of light float32 (gh, gw, 3 or 1), natural log of the gain, YUV of
-    the given colour, float32 (h, w, 3).
+    """A surrogate's picture (h, w, 3) under a field of light, as YUV of the given colour, float32 (h, w, 3).
 
-    size: width and height of the result, reduced by area; the picture's own when not given.
+    field: float32 (gh, gw, 3 or 1), natural log of the gain. size: width and height of the result, reduced by area; the
+    picture's own when not given.
     """
     if size is not None:
         picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.float32)
@@ -48,7 +50,7 @@ def lit_texture(picture: Pixels, field: Pixels, colour: Colour, size: tuple[int,
 
 
 def at_eye(field: Pixels, eye: int, model: AppearanceModel) -> Pixels:
-    """What a field (gh, gw, c) over the model's frame is at an eye (0: image-left)."""
+    """The value of a field (gh, gw, c) over the model's frame at an eye (0: image-left)."""
     width, height = model.frame_size
     x, y = model.iris[eye, :2]
     value: Pixels = field[int(y * field.shape[0] / height), int(x * field.shape[1] / width)]
@@ -56,7 +58,7 @@ def at_eye(field: Pixels, eye: int, model: AppearanceModel) -> Pixels:
 
 
 def lit_eye(own: EyeColours, here: Pixels, colour: Colour) -> EyeColours:
-    """Colours of an eye under the light at its place, natural log of the gain (3,), YUV."""
+    """The colours of an eye under the light at its place, natural log of the gain (3,), in YUV."""
     level = np.float32(here @ LUMA if len(here) == 3 else here[0])
     tint = np.float32(_EYE_TINT + _MORE * max(0.0, 1 - _WARM / max(float(level - here[-1]), _WARM)))
     here = np.asarray(level + tint * (here - level), np.float32)

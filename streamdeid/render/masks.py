@@ -1,13 +1,13 @@
-"""Masks: the ad hoc covers of Newton, Sweeney, Malin 2005, section 5.3 (docs/methods.md 1.3), and the solid redaction.
+"""Masks: the ad hoc redactions of Newton, Sweeney, Malin 2005, section 5.3 (docs/methods.md 1.3), and the solid one.
 
-Honest names for weak things: an attacker who masks his own photographs in the same way (parrot attack) recognised
-every bar mask and T mask, more than 99.8 % of pixelated faces and up to 100 % of thresholded ones; blur, which that
-paper does not try, is of the same kind. Only blackout and the solid fill remove the whole face.
+Most of them are weak, and their names say so. An attacker who masks his own photographs in the same way (parrot attack)
+recognised every bar mask and T mask, more than 99.8 % of pixelated faces and up to 100 % of thresholded ones; blur,
+which that paper does not try, is of the same kind. Only blackout and the solid fill remove the whole face.
 
-Every function but `fill` and `fill_ellipse` is pure: a picture, a box (x0, y0, x1, y1) in luma pixels that may be
-fractional or reach beyond the frame, and a new picture. A chroma sample covers 2 x 2 luma pixels and is changed when
-any of them is, so no colour of the face is left at odd edges. A box outside the frame changes nothing; one that is not
-finite raises FailedClosed.
+Every function but `fill` and `fill_ellipse` is pure. It takes a picture and a box (x0, y0, x1, y1) in luma pixels,
+which may be fractional or reach beyond the frame, and returns a new picture. A chroma sample covers 2 x 2 luma pixels
+and is changed when any of them is, so no colour of the face is left at odd edges. A box outside the frame changes
+nothing; one that is not finite raises FailedClosed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEUTRAL = 128
 GREY: Colour = (128, NEUTRAL, NEUTRAL)
 """Mid grey as (y, u, v)."""
 
-_GRID = (134, 99)  # rows and columns of P5's face images: the noise's positions are fixed on them
+_GRID = (134, 99)  # rows and columns of P5's face images, which fix the noise's positions
 _NOISE_SEED = 2005  # "the same set of positions for all images"
 
 
@@ -42,12 +42,12 @@ def solid_fill(planes: Planes, box: Box, colour: Colour = GREY, roundness: float
 
 
 def fill(planes: Planes, box: Box, colour: Colour = GREY, roundness: float = 0.25) -> None:
-    """`solid_fill` in place: no copy of the whole picture for each of many faces."""
+    """Fill the box like `solid_fill`, but in place: no copy of the whole picture for each of many faces."""
     x0, y0, x1, y1 = _finite(box)
     window = _window(planes.y, box)
     across, down = _pixel_centres(window)
     radius = roundness * max(min(x1 - x0, y1 - y0), 0.0)
-    # Distance of each column and row into the zone of the corners, 0 between them; of a pixel its nearest side counts,
+    # Distance of each column and row into the zone of the corners, 0 between them. The nearest side of a pixel counts,
     # so that whatever the box touches is covered.
     dx = np.maximum(np.abs(across - 0.5 * (x0 + x1)) - (0.5 * (x1 - x0) - radius) - 0.5, 0.0)
     dy = np.maximum(np.abs(down - 0.5 * (y0 + y1)) - (0.5 * (y1 - y0) - radius) - 0.5, 0.0)
@@ -70,9 +70,9 @@ def blackout(planes: Planes, box: Box) -> Planes:
 
 
 def blur(planes: Planes, box: Box, strength: float = 0.1) -> Planes:
-    """Gaussian blur inside the box; sigma = `strength` times the box's width. Pixels outside do not mix in.
+    """Blur inside the box with a Gaussian; sigma = `strength` times the box's width. Pixels outside do not mix in.
 
-    Three box filters stand in for the Gaussian: its kernel would be six sigma wide, and twenty times slower.
+    Three box filters approximate the Gaussian: its own kernel would be six sigma wide, and twenty times slower.
     """
     sigma = max(strength * (_finite(box)[2] - box[0]), 0.5)
     result = planes.copy()
@@ -101,12 +101,12 @@ def pixelate(planes: Planes, box: Box, block: int = 20) -> Planes:
 
 
 def bar(planes: Planes, box: Box, landmarks: Points | None = None) -> Planes:
-    """A black bar over the eyes, along their line; without landmarks over the part of the box where eyes are."""
+    """Lay a black bar over the eyes, along their line; without landmarks over the part of the box where eyes are."""
     return _paint_oblong(planes, *_bar(_finite(box), landmarks))
 
 
 def t_mask(planes: Planes, box: Box, landmarks: Points | None = None) -> Planes:
-    """The bar, and a second one down over the nose."""
+    """Lay the bar over the eyes, and a second one down over the nose."""
     result = bar(planes, box, landmarks)
     if landmarks is None:
         x0, y0, x1, y1 = box
@@ -123,7 +123,7 @@ def t_mask(planes: Planes, box: Box, landmarks: Points | None = None) -> Planes:
 
 
 def noise(planes: Planes, box: Box, rng: np.random.Generator, share: float = 0.68) -> Planes:
-    """Grey random values at a fixed random set of positions, `share` of a 134 x 99 grid laid over the box.
+    """Put grey random values at a fixed random set of positions, `share` of a 134 x 99 grid laid over the box.
 
     0.68 is P5's 9,000 of 13,266 pixels. The positions never change; the values come from `rng`.
     """
@@ -141,7 +141,7 @@ def noise(planes: Planes, box: Box, rng: np.random.Generator, share: float = 0.6
 
 
 def threshold(planes: Planes, box: Box, level: int = 118) -> Planes:
-    """Black below a grey level (0 to 255), white from it on; 118 is P5's most recognisable one."""
+    """Set pixels below a grey level (0 to 255) to black and others to white; 118 is P5's most recognisable level."""
     _finite(box)
     black, white = black_and_white(planes)
     window = _window(planes.y, box)
@@ -164,7 +164,7 @@ def _finite(box: Box) -> Box:
 
 
 def _window(plane: Plane, box: Box) -> Window:
-    """The rows and columns of a luma plane that a box touches, maybe none."""
+    """The rows and columns of a luma plane that a box touches; there may be none."""
     sides = []
     for low, high, length in ((box[1], box[3], plane.shape[0]), (box[0], box[2], plane.shape[1])):
         start = int(np.clip(np.floor(low), 0, length))
@@ -174,8 +174,11 @@ def _window(plane: Plane, box: Box) -> Window:
 
 
 def _windows(planes: Planes, box: Box) -> tuple[tuple[Plane, Window, int], ...]:
-    """Each plane with what a box touches of it, and its scale (2 for chroma). Chroma is touched where it covers a
-    touched luma pixel, and nowhere if there is none: a box beside the picture touches nothing."""
+    """Each plane, the rows and columns of it that a box touches, and its scale (2 for chroma).
+
+    Chroma is touched where it covers a touched luma pixel, and nowhere if there is none: a box beside the picture
+    touches nothing.
+    """
     window = _window(planes.y, box)
     if any(side.start == side.stop for side in window):
         nothing = slice(0, 0), slice(0, 0)
@@ -192,7 +195,7 @@ def _pixel_centres(window: Window) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 
 def _eye_line(landmarks: Points) -> tuple[Points, Points, float]:
-    """Middle between the eyes, unit vector along their line, distance of the outer corners."""
+    """The middle between the eyes, the unit vector along their line, and the distance of the outer corners."""
     left, right = landmarks[LEFT_EYE_CORNERS[0]], landmarks[RIGHT_EYE_CORNERS[1]]
     length = max(float(np.hypot(*(right - left))), 1.0)
     return 0.5 * (left + right), (right - left) / length, length
@@ -209,7 +212,7 @@ def _bar(box: Box, landmarks: Points | None) -> tuple[Points, Points, tuple[floa
 
 
 def _paint_oblong(planes: Planes, centre: Points, axis: Points, half: tuple[float, float]) -> Planes:
-    """Blacken a rectangle turned to the unit vector `axis`, given half its length and half its width."""
+    """Blacken a rectangle that is turned to the unit vector `axis`, given half its length and half its width."""
     reach = np.abs(axis) * half[0] + np.abs(axis[::-1]) * half[1] + 1.0
     (x0, y0), (x1, y1) = centre - reach, centre + reach
     window = _window(planes.y, _finite((float(x0), float(y0), float(x1), float(y1))))
@@ -228,10 +231,10 @@ def _paint(planes: Planes, window: Window, covered: Flags, colour: Colour) -> Pl
 
 
 def _paint_onto(planes: Planes, window: Window, covered: Flags, colour: Colour) -> None:
-    """The same in place."""
+    """Set the same samples as `_paint`, in place."""
     planes.y[window][covered] = colour[0]
     rows, columns = (slice(side.start // 2, -(-side.stop // 2)) for side in window)
-    # The covered pixels on whole chroma samples: pad to even starts and ends.
+    # The covered pixels on whole chroma samples: padded to even starts and ends.
     blocks = np.zeros(((rows.stop - rows.start) * 2, (columns.stop - columns.start) * 2), dtype=np.bool_)
     top, left = window[0].start % 2, window[1].start % 2
     blocks[top : top + covered.shape[0], left : left + covered.shape[1]] = covered

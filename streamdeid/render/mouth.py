@@ -18,7 +18,9 @@ _CLOSED = 0.03
 
 def render_mouth(patch: Patch, planes: Planes, lips: Points, laid: Points, share: float = 1.0) -> None:
     """Render the inside of the original's inner lips (8, 2) between the new ones (8, 2), in pixels of the picture.
-    share: how much of it there is to be, 0 to 1."""
+
+    share: opacity of the inside, 0 to 1.
+    """
     width = float(np.linalg.norm(lips[4] - lips[0]))
     opening = float(np.linalg.norm(lips[1:4] - lips[:4:-1], axis=1).max())
     strength = min(1.0, (opening / max(width, 1e-6) - _CLOSED) / _CLOSED)

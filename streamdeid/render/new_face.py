@@ -1,4 +1,4 @@
-"""A surrogate made drawable: decoded once per person, drawn in every frame."""
+"""A surrogate's neutral face, ready to be rendered: it is decoded once per person and rendered in every frame."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ from streamdeid.render.thin_brows import with_thin_brows
 _Float = TypeVar("_Float", bound=np.floating)
 
 _CORNERS = -0.04
-"""Height of the corners of the mouth, a share of its width, that a surrogate has at least: what they have in the median
-of the bank, where they hang by up to .16. In studio photographs people look stern; a new face with such a mouth frowns
-when nobody does. The higher the corners, the less of smiles the landmarker reads (night_turning: correlation .86 with
-none lifted, .81 at this, .73 at -.01), and at -.01 who is sad seems to smile (lp_d3)."""
+"""Least height of the corners of a surrogate's mouth, a share of its width. It is the median of the bank, where corners
+hang by up to .16. In studio photographs people look stern; a new face with such a mouth frowns when nobody does. The
+higher the corners, the less of smiles the landmarker reads (night_turning: correlation .86 with none lifted, .81 at
+this height, .73 at -.01), and at -.01 a sad person seems to smile (lp_d3)."""
 
 _FULL = 0.39, 0.25
-"""Fullness of lips beyond which a share only is left of it: what three quarters of London's donors have at most (median
-.35, the fullest .61). Very full lips of mixed donors look blown up, most of all in a smile (six surrogates, by eye)."""
+"""Fullness of lips beyond which only a share is left of the excess, and that share. Three quarters of London's donors
+have at most the first (median .35, the fullest .61). Very full lips of mixed donors look blown up, most of all in a
+smile (six surrogates, by eye)."""
 
 
 @dataclass(frozen=True)
 class NewFace:
-    """Neutral shape and texture of a surrogate."""
+    """The neutral shape and texture of a surrogate."""
 
     vector: Points
-    """float64 (d,): the surrogate P itself; of a face on the way to another one, what lies between them."""
+    """float64 (d,): the surrogate P itself; for a face on the way to another one, the vector between them."""
     shape: Points
     """float64 (81, 2), the model's frame."""
     picture: Pixels
-    """float32 (h, w, 3): RGB of its even skin (`aam.albedo`) in the model's frame, its rim repeated outside."""
+    """float32 (h, w, 3): RGB of its even skin (`aam.albedo`) in the model's frame; its rim is repeated outside."""
     small_texture: Pixels
     """float32 (f, 3): the same in the small frame of light."""
     eyes: tuple[EyeColours, EyeColours]
@@ -54,8 +55,10 @@ class NewFace:
 
     @classmethod
     def of(cls, vector: Points, fitting: FitModel, beard: bool = True, child: bool = False) -> NewFace:
-        """Decode a surrogate vector (d,). beard: whether darkness about the mouth may be shown. child: as a child's
-        face, which shows none."""
+        """Decode a surrogate vector (d,).
+
+        beard: whether darkness about the mouth may be shown. child: as a child's face, which shows none.
+        """
         model: AppearanceModel = fitting.model
         beard = beard and not child
         shape, texture = model.decode(vector)
@@ -68,14 +71,16 @@ class NewFace:
 
     @classmethod
     def photographed(cls, vector: Points, fitting: FitModel) -> NewFace:
-        """Decode a vector (d,) as somebody whom a camera sees: with skin of their own, and the training set's light."""
+        """Decode a vector (d,) as a person whom a camera sees: with their own skin and the training set's light."""
         shape, texture = fitting.model.decode(vector)
         return cls._renderable(vector, shape, extended(texture, fitting.model.table), fitting, True)
 
     def towards(self, other: NewFace, share: float) -> NewFace:
-        """A face on the way to another one, share (0 to 1) of it covered: half a millisecond, and to decode the vector
-        between them takes as long as two frames. Its skin differs from that one's by less than a grey level in the
-        mean."""
+        """A face on the way to another one, of which a share (0 to 1) is done.
+
+        This takes half a millisecond; to decode the vector between the two takes as long as two frames. The skin
+        differs from the decoded one's by less than a grey level in the mean.
+        """
 
         def between(one: NDArray[_Float], two: NDArray[_Float]) -> NDArray[_Float]:
             return np.asarray(one + one.dtype.type(share) * (two - one), one.dtype)
@@ -108,6 +113,6 @@ class NewFace:
 
 
 def reduced_texture(picture: Pixels, table: WarpTable) -> Pixels:
-    """Small texture (f, 3), over a small frame's table, of a texture picture (h, w, 3)."""
+    """The small texture (f, 3), over a small frame's table, of a texture picture (h, w, 3)."""
     small = cv2.resize(picture, table.size, interpolation=cv2.INTER_AREA)
     return np.ascontiguousarray(small[table.rows, table.columns], np.float32)

@@ -1,6 +1,6 @@
 """The sides of the nose: the far one is smoothed where a turned head shows it edge on.
 
-Thirty pixels of it end in three there, and would alias into a ragged line.
+There thirty pixels of the texture become three, which would alias into a ragged line.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from streamdeid.core.arrays import Pixels
 from streamdeid.core.ibug68 import NOSE_BRIDGE
 
 Rectangle = tuple[int, int, int, int]
-"""Left, top, right and bottom in pixels, the last two beyond it."""
+"""Left, top, right and bottom in pixels; right and bottom are exclusive."""
 _FROM, _OVER = 0.2, 0.2
-"""Yaw in radians from which the far side is smoothed, and over which it comes to be in full."""
+"""Yaw in radians from which the far side is smoothed, and the range over which that becomes full."""
 
 
 @dataclass(frozen=True)
 class NoseFlanks:
-    """Both sides in the model's frame."""
+    """Both sides of the nose in the model's frame."""
 
     sides: tuple[tuple[Pixels, Rectangle], tuple[Pixels, Rectangle]]
     """Soft masks (h, w, 1), image-left first, with their rectangles."""
 
     @classmethod
     def of(cls, model: AppearanceModel) -> NoseFlanks:
-        """Of a model."""
+        """The sides of the nose of a model."""
         return cls((_flank(model, 39, 31, 41), _flank(model, 42, 35, 46)))
 
     def smoothed(self, texture: Pixels, yaw: float) -> Pixels:
-        """A texture (h, w, 3) with the far side smooth, as far as a yaw, radians, shows it edge on. In place."""
+        """Smooth the far side of a texture (h, w, 3), in place, as far as a yaw, radians, shows it edge on."""
         strength = float(np.clip((abs(yaw) - _FROM) / _OVER, 0, 1))
         if strength > 0:
             mask, (x0, y0, x1, y1) = self.sides[0 if yaw > 0 else 1]

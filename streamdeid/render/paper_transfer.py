@@ -1,4 +1,7 @@
-"""The papers' expression transfer (`k_same.furthest_fet`) as drawing wants it, frame by frame: `--transfer paper`."""
+"""The papers' expression transfer (`k_same.furthest_fet`), frame by frame, in the form that rendering needs.
+
+It is chosen by `--transfer paper`.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,17 @@ from streamdeid.render.new_face import NewFace, reduced_texture
 
 
 class PaperTransfer:
-    """P4's transfer in the shape that the drawing wants. The small texture stands for the full one: the expression's
-    part of a texture is as smooth as the fit's frame is coarse."""
+    """P4's transfer of an expression, from observations of a frame to a shape and a face that can be rendered.
+
+    The small texture is used instead of the full one: the expression's part of a texture is as smooth as the fit's
+    frame is coarse.
+    """
 
     def __init__(self, fitting: FitModel) -> None:
         self._fitting = fitting
 
     def __call__(self, seen: Observation, neutral: Neutral, face: NewFace) -> tuple[Points, NewFace]:
-        """Shape (81, 2) and texture of the surrogate with this frame's expression."""
+        """The shape (81, 2) and the texture of the surrogate with this frame's expression."""
         model = self._fitting.model
         onto = align(face.shape, model.mean_shape)
         shape = transfer_shape(model, seen.frontal, neutral.shape, onto(face.shape))

@@ -1,8 +1,8 @@
 """The posed face: a surrogate rendered rigidly at a pose, over the whole region of a face (docs/methods.md 8.2).
 
-For faces whose landmarks cannot be had or trusted: small, turned, profiles. Nothing original is left in the region: it
-is the surrogate's solid with a z-buffer, its skin beside it, the background beyond its profile. Of the person it has
-the pose, six numbers, and the light, five (`posed_light`).
+It is for faces whose landmarks are missing or cannot be trusted: small ones, turned ones, profiles. Nothing original is
+left in the region: it shows the surrogate's solid with a z-buffer, the surrogate's skin beside the solid, and the
+background beyond its profile. Of the person pass the pose, six numbers, and the light, five (`posed_light`).
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ from streamdeid.render.turned_rim import RimProfile
 from streamdeid.render.turned_shape import RestingSolid, gestured
 
 STILL = Gesture(0.0, 0.0, 0.0, 0.0, (1.0, 1.0), (0.0, 0.0))
-"""Mouth shut, eyes open: what is shown where nothing tells them."""
+"""Mouth shut, eyes open: the gesture that is shown where none is known."""
 _BEGINS, _ENDS = 8.0, 7.0
-"""Width in pixels below which no face begins, and below which it ends: no flicker about a limit."""
+"""Widths in pixels: a posed face begins from the first, and ends below the second. Two limits avoid flicker."""
 _RIM, _LEAST_RIM = 0.08, 3.0
-"""Soft rim outside the region, share of the face's width, and in pixels at least."""
+"""Breadth of the soft rim outside the region, as a share of the face's width, and in pixels at least."""
 _EYES_FROM = 16.0
-"""Width in pixels from which eyes are drawn; below, the texture's dark lids are all that can be seen."""
+"""Width in pixels from which eyes are rendered; in smaller faces only the texture's dark lids can be seen."""
 _SIZES = 1.2
-"""Ratio of the sizes in which a texture is kept: it is finer than the picture by less than that."""
+"""Ratio of the sizes in which a texture is kept: the texture is finer than the picture by less than that."""
 _PLAIN_FROM, _PLAIN_OVER = 0.35, 0.3
-"""Yaw in radians from which the rim of the texture is replaced by plain skin, and over which it is."""
+"""Yaw in radians from which plain skin replaces the rim of the texture, and the range over which it does."""
 _GRAIN_FROM = 24.0
 """Width in pixels from which a face gets the scene's sharpness and grain."""
 
 
 @dataclass(frozen=True)
 class PosedFrame:
-    """What is constant in drawing posed faces."""
+    """What is constant in rendering posed faces."""
 
     fitting: FitModel
     light: LightFrame
@@ -66,7 +66,7 @@ class PosedFrame:
 
     @classmethod
     def of(cls, fitting: FitModel, light: LightFrame) -> PosedFrame:
-        """Of a model."""
+        """The constant parts for a model."""
         return cls(fitting, light, HeadOutline.of(fitting), LitSkin.of(fitting, light.covering))
 
 
@@ -76,26 +76,26 @@ class PosedHead:
 
     pose: KeypointPose
     ellipse: Points
-    """float64 (n, 2): of the face in its detection's box (`posed_region.face_ellipse`), pixels."""
+    """float64 (n, 2): ellipse of the face in its detection's box (`posed_region.face_ellipse`), pixels."""
     gesture: Gesture = STILL
     sighted: Points | None = None
-    """float64 (n, 2): more that the region is to hold, wherever the pose says that the head is: where the detector saw
-    the face."""
+    """float64 (n, 2): where the detector saw the face, if known. The region holds these points, too, wherever the pose
+    puts the head."""
 
     def region(self, frame: PosedFrame, mesh: Points | None = None) -> Points:
-        """The region (n, 2) that is replaced at least; with the surrogate's mesh (m, 3) in the picture, the region."""
+        """The region (n, 2) that is replaced: without the surrogate's mesh (m, 3) the least one, with it the whole."""
         others = [one for one in (self.ellipse, self.sighted, None if mesh is None else mesh[:, :2]) if one is not None]
         return posed_region(self.pose, frame.outline, others)
 
 
 @dataclass
 class PosedMemory:
-    """What drawing remembers of a track from frame to frame."""
+    """What rendering remembers of a track's posed face from frame to frame."""
 
     light: PosedLight = field(default_factory=PosedLight)
     scene: SceneGrain = field(default_factory=SceneGrain)
     drawn: bool = False
-    """Whether the last time that one was to be drawn it was."""
+    """Whether the posed face was rendered the last time that it was to be."""
     _of: NewFace | None = None
     _gesture: Gesture | None = None
     _rest: RestingSolid | None = None
@@ -104,7 +104,7 @@ class PosedMemory:
     _small: tuple[Pixels, Pixels] | None = None
 
     def shape(self, face: NewFace, gesture: Gesture, frame: PosedFrame) -> tuple[Points, RestingSolid]:
-        """The surrogate's mesh (468, 3) and points in the model's frame; kept as long as nothing of it changes."""
+        """The surrogate's mesh (468, 3) and points in the model's frame, kept while face and gesture stay the same."""
         if self._of is not face:
             self._of, self._shape, self._plain, self._small = face, None, None, None
             self._rest = RestingSolid.of(face.shape, frame.fitting.model, frame.light.slopes)
@@ -116,7 +116,7 @@ class PosedMemory:
         return self._shape
 
     def texture(self, face: NewFace, pose: KeypointPose, frame: PosedFrame) -> Pixels:
-        """The surrogate's picture (h, w, 3), about as fine as the face is large, its rim plain when it is turned."""
+        """The surrogate's picture (h, w, 3), about as fine as the face is large; a turned face has a plain rim."""
         share = min(1.0, _SIZES ** math.ceil(math.log(max(pose.size, 24.0) / face.picture.shape[1], _SIZES)))
         size = round(share * face.picture.shape[1]), round(share * face.picture.shape[0])
         if self._plain is None:
@@ -140,12 +140,12 @@ def render_posed_face(
     memory: PosedMemory,
     others: Sequence[Points] = (),
 ) -> Points | None:
-    """Render a surrogate over a head, in place; the region (n, 2) that was replaced, its corners in turn in pixels.
+    """Render a surrogate over a head, in place, and return the replaced region (n, 2), its corners in turn in pixels.
 
     out: the picture as it is published so far, from which the surroundings are taken. original: of its pixels in the
-    region only the light is read. others: regions (m, 2) of other heads, from which nothing is taken. None, and nothing
-    drawn, when the face is smaller than 8 pixels (7 where it was drawn before), lies outside the picture, or anything
-    is not finite.
+    region only the light is read. others: regions (m, 2) of other heads, from which nothing is taken. Returns None, and
+    renders nothing, when the face is smaller than 8 pixels (7 if it was rendered before), lies outside the picture, or
+    anything is not finite.
     """
     pose = head.pose
     if not (np.isfinite([pose.x, pose.y, pose.yaw, pose.nod, pose.roll]).all() and np.isfinite(head.ellipse).all()):

@@ -1,9 +1,9 @@
 """The region that a posed face replaces: nothing of the original stays in it (docs/methods.md 8.2).
 
-It is convex: the mean head at the pose, from the hairline to the chin and over the profile, with the surrogate's own
-outline and the ellipse of the face in its detection's box, all grown by a margin. A pose that is read wrongly leaves
-parts of a face beside the head that it is drawn for; the ellipse and the margin are there for that. Whoever decides
-whether a posed face may be shown asks `holds` (the cover rule).
+It is convex. It holds the mean head at the pose, from the hairline to the chin and over the profile, the surrogate's
+own outline, and the ellipse of the face in its detection's box, all grown by a margin. If the pose is read wrongly,
+parts of the face lie beside the head that is rendered; the ellipse and the margin are there for that. The code that
+decides whether a posed face may be shown asks `holds` (the cover rule).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ HAIRLINE = np.array(
     [[18, -4, 56], [40, -26, 30], [68, -38, 10], [99.5, -42, 2], [131, -38, 10], [159, -26, 30], [181, -4, 56]]
 )  # fmt: skip
 """Where the mean head's hair begins, pixels of the model's frame and depth. The landmarker's mesh ends half-way up the
-forehead; faces are as high from brows to hair as from there to the nose, and from the nose to the chin."""
+forehead. In faces the height from brows to hair equals that from there to the nose, and from the nose to the chin."""
 _MARGINS = [23.0, 28.0, 40.0], [0.2, 0.1, 0.08]
-"""Widths of a face in pixels, and how far the region reaches beyond it there, shares of the width."""
+"""Widths of a face in pixels, and how far the region reaches beyond the face at each, as shares of the width."""
 _HAIR_MARGIN = 0.04
-"""The same beyond the hairline, where a larger one takes the hair away."""
+"""How far the region reaches beyond the hairline, as a share of the width; a larger reach takes the hair away."""
 _LEAST = 1.5
-"""The same in pixels, at least."""
+"""Least reach beyond the face, in pixels."""
 _CIRCLE = np.linspace(0, 2 * np.pi, 12, endpoint=False)
 _ROUND = np.column_stack([np.cos(_CIRCLE), np.sin(_CIRCLE)])
 _RIM = np.linspace(0, 2 * np.pi, 32, endpoint=False)
 _EPSILON = 1e-3
-"""Pixels by which what lies on the line may be outside of it by rounding."""
+"""Pixels by which a point on the line may lie outside of it by rounding."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class HeadOutline:
 
     @classmethod
     def of(cls, fitting: FitModel) -> HeadOutline:
-        """Of a model."""
+        """The outline of a model's head."""
         return cls(MeanHead.of(fitting), np.concatenate([fitting.solid.mesh, HAIRLINE]))
 
 
 def face_ellipse(box: Box) -> Points:
-    """Rim float64 (32, 2), pixels, of the ellipse of the face in a box that reaches from hairline to chin."""
+    """The rim float64 (32, 2), pixels, of the ellipse of the face in a box that reaches from hairline to chin."""
     middle = np.array([box[0] + box[2], box[1] + box[3]]) / 2
     half = np.array([box[2] - box[0], box[3] - box[1]]) / 2
     rim: Points = middle + half * np.column_stack([np.cos(_RIM), np.sin(_RIM)])
@@ -61,9 +61,9 @@ def face_ellipse(box: Box) -> Points:
 
 
 def posed_region(pose: KeypointPose, outline: HeadOutline, others: Sequence[Points] = ()) -> Points:
-    """The region, float64 (n, 2), the corners of a convex polygon in pixels, in turn.
+    """The region, float64 (n, 2): the corners of a convex polygon in pixels, in turn.
 
-    others: points (m, 2) in the picture that it has to hold with the same margin: ellipses, the surrogate's mesh.
+    others: points (m, 2) in the picture that the region must hold with the same margin: ellipses, the surrogate's mesh.
     """
     head = seen_by(outline.points, pose.head_pose(outline.head))[:, :2]
     hull = _hull(np.concatenate([head[: -len(HAIRLINE)], *others]))
@@ -75,7 +75,7 @@ def posed_region(pose: KeypointPose, outline: HeadOutline, others: Sequence[Poin
 
 
 def holds(region: Points, points: Points) -> bool:
-    """Whether a region (n, 2) of `posed_region` contains all points (m, 2): those of `face_ellipse`, say."""
+    """Whether a region (n, 2) of `posed_region` contains all points (m, 2), for example those of `face_ellipse`."""
     return bool(holding(region, points).all())
 
 

@@ -1,4 +1,4 @@
-"""Least squares that hair, glasses and shadows do not pull along: what most pixels of a face say of its light."""
+"""Robust least squares for what most pixels of a face tell of its light: hair, glasses and shadows count little."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ def robust_fit(
     rounds: int,
     before: float = -np.inf,
 ) -> Points:
-    """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares: Geman and McClure's
-    weights of that scale, Cauchy's at first. A ridge (q,), times the total weight (p,), draws them towards the usual
-    ones (q,). The first term is constant, and leaves as much above the fit as below. before: where most of it lay a
-    frame ago, over what is usual: the search begins there if the median is lower now, as it is when hair or a hand
-    has come over half of a face."""
+    """The coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares.
+
+    The weights are Geman and McClure's of that scale, at first Cauchy's. A ridge (q,), times the total weight (p,),
+    pulls the coefficients towards the usual ones (q,). The first term is constant; it leaves as much above the fit as
+    below. before: where most of the level lay a frame ago, over what is usual. The search begins there if the median is
+    lower now, as it is when hair or a hand has come over half of a face.
+    """
     columns = np.ascontiguousarray(terms, np.float64)
     found: Points = _robust_fit(columns, level.astype(np.float64), weights, usual, ridge, scale, rounds, before)
     return found
@@ -38,7 +40,7 @@ def _robust_fit(terms, level, weights, usual, ridge, scale, rounds, before):  # 
         away[i] = level[i]
         for j in range(q):
             away[i] -= terms[i, j] * usual[j]
-    # Hair over the forehead is out from the start.
+    # Hair over the forehead has little weight from the start.
     middle = max(_weighted_median(away, weights), before)
     now = np.empty(n)
     for i in range(n):
@@ -55,14 +57,16 @@ def _robust_fit(terms, level, weights, usual, ridge, scale, rounds, before):  # 
             for j in range(q):
                 away[i] -= terms[i, j] * found[j]
             now[i] = weights[i] / (1 + (away[i] / scale) ** 2) ** 2
-    found[0] += _weighted_median(away, now)  # trusting the densest colour most, it is a shade off
+    found[0] += _weighted_median(away, now)  # the densest colour counts most, so the fit is a shade off
     return found
 
 
 @kernel
 def _weighted_median(values, weights):  # type: ignore[no-untyped-def]
-    """The least of values (n,) up to which half of the weights (n,) lie: the half in which it is is looked for again
-    and again, as quicksort does."""
+    """The least of values (n,) up to which half of the weights (n,) lie.
+
+    As in quicksort, the search goes on in the part that the result lies in.
+    """
     left, masses = values.copy(), weights.copy()
     count, before, half = len(values), 0.0, weights.sum() / 2
     while count > 1:

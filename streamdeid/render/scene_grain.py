@@ -1,12 +1,12 @@
-"""The scene's own sharpness and grain, given to a drawn face: no face is sharper or cleaner than what surrounds it.
+"""The scene's own sharpness and grain for a rendered face: no face is sharper or cleaner than its surroundings.
 
 Sharpness is the width of the edges: the gradient across an edge of standard deviation s drops by sqrt(1 + (b / s)^2)
 when the picture is blurred again by b, so the ratio of both gradients tells s (Zhuo & Sim, Pattern Recognition 44,
 2011). It is measured along rows and columns at every maximum of the gradient, and a low quantile counts: shadows and
-folds are wide in any picture, the sharpest edges are the camera's. Grain is what the flattest blocks hold in the two
-finest planes of the a trous wavelet transform (Starck & Murtagh, PASP 110, 1998).
+folds are wide in any picture, and the camera makes the sharpest edges. Grain is what the flattest blocks hold in the
+two finest planes of the a trous wavelet transform (Starck & Murtagh, PASP 110, 1998).
 
-Both come from the surroundings (neck, hair, shoulders) alone. Of the hull's inside only the drawn face is measured.
+Both come from the surroundings (neck, hair, shoulders) alone. Inside the hull only the rendered face is measured.
 """
 
 from __future__ import annotations
@@ -24,47 +24,47 @@ from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 
 _REACH = 0.45
-"""Surroundings that are looked at, share of the face's width around it."""
+"""Width of the surroundings that are looked at, as a share of the face's width."""
 _CLEAR = 0.06
-"""Of them the nearest to the hull do not count: feather and stray pixels of the face."""
+"""Width next to the hull that does not count, as a share of the face's width: feather and stray pixels of the face."""
 _EVERY = 16
-"""Frames from one look at the scene to the next: sharpness and grain are the camera's, not the moment's."""
+"""Number of frames from one look at the scene to the next: the camera, not the moment, makes sharpness and grain."""
 _LINES = 128
-"""Rows and columns of a face's width that are searched for edges; of a larger face some are left out."""
+"""Number of rows and columns across a face that are searched for edges; in a larger face some are left out."""
 _CONTRAST = 4.0
-"""Gradient in grey levels a pixel from which there is an edge: several times the grain of a compressed picture."""
+"""Gradient in grey levels per pixel from which there is an edge: several times the grain of a compressed picture."""
 _QUANTILE = 0.25
-"""Of the widths of edges."""
+"""Quantile of the widths of edges that counts."""
 _BINS, _BIN = 80, 0.05
-"""Histogram of the widths of edges: number of bins, pixels a bin."""
+"""Histogram of the widths of edges: number of bins, and pixels per bin."""
 _USUAL = 0.70, 60.0
-"""Sharpness in pixels where no edge tells it, and how many edges it counts as: the median of 15 clips with people."""
+"""Sharpness in pixels where no edge tells it, the median of 15 clips with people; and how many edges it counts as."""
 _SOFTER = 0.15
-"""A face's edges are so many pixels wider than those around it. Median over 15 clips of the originals, 0.13 to 0.16
-when any one of them is left out."""
+"""Pixels by which a face's edges are wider than those around it. It is the median over 15 clips of the originals, 0.13
+to 0.16 when any one of them is left out."""
 _WIDEST = 2.0
-"""Pixels by which a face is blurred at most: it is a face still where the scene is a smear."""
+"""Largest blur of a face in pixels: it is still a face where the scene is a smear."""
 _CRISP = 0.8
-"""Most that is added of the drawn face's finest detail where the scene is sharper than it: more makes seams."""
+"""Largest share of the rendered face's finest detail that is added where the scene is sharper: more makes seams."""
 _NEWEST = 0.44
 """Weight of the newest look in the running means: they follow in a second and a half."""
 _BLOCK = 8
 """Side of the blocks in which grain is measured, pixels of each plane."""
 _FEWEST = 12
-"""Blocks below which nothing is known of the grain."""
+"""Fewest blocks from which the grain is known."""
 _FLATTEST = 0.1
-"""Quantile of the blocks' deviations that is taken for the grain: the others show something. At 0.2 the crowd's clothes
-were taken for grain."""
+"""Quantile of the blocks' deviations that is taken for the grain: the other blocks show something. At 0.2 the crowd's
+clothes were taken for grain."""
 _MIDDLE, _ALIKE, _MOST = 0.4, 2.0, 0.7
-"""Grain is everywhere alike: where the deviation at the first quantile is so many times that at the flattest, no block
-may be flat (a carriage full of rails, sharpened, gave faces of 70 pixels a grain of 3.1), and more than the third is
-not believed: the most of six other clips is 0.68."""
+"""Grain is alike everywhere. If the deviation at the first quantile is more than the second figure times that at the
+flattest, no block may be flat (a carriage full of rails, sharpened, gave faces of 70 pixels a grain of 3.1). Then no
+more than the third figure is believed: the most of six other clips is 0.68."""
 _SEEN_OF = 0.87, 0.81
-"""The deviation at that quantile, as a share of the true one, in blocks of nothing but grain."""
+"""Deviation at the flattest quantile, as a share of the true one, in blocks of nothing but grain, in each plane."""
 _ROUNDING = 0.231, 0.079
-"""Deviation in either plane that rounding to whole grey levels makes, and the published picture has again."""
+"""Deviation in each plane that rounding to whole grey levels makes; the published picture gets it again."""
 _SOFT_LIP = 6
-"""Pixels about the mouth into which what is copied there may reach."""
+"""Pixels about the mouth that the copied inside of the mouth may reach."""
 _TILE = 128
 """Side of the tiles of noise."""
 _COLOUR_FILTER = 0.5
@@ -82,20 +82,20 @@ class SceneGrain:
     sharpness: float | None = None
     """Width of the surroundings' sharpest edges, standard deviation in pixels."""
     drawn: float | None = None
-    """The same of the drawn face, before anything is done to it."""
+    """Width of the rendered face's sharpest edges before anything is done to it, standard deviation in pixels."""
     grain: Deviations | None = None
     """float64 (3, 2): deviation of Y, U and V in the finest and the second plane, grey levels."""
     frames: int = 0
-    """Faces drawn so far."""
+    """Number of faces rendered so far."""
 
     def match(
         self, patch: Patch, original: Planes, raw: Points, fresh: bool = False, mouth: Points | None = None
     ) -> None:
-        """Give a drawn face the sharpness and grain of the picture it goes into, in place.
+        """Give a rendered face the sharpness and grain of the picture it goes into, in place.
 
-        raw (n, 2): where the original's face is, pixels of the picture: nothing of it is looked at. fresh: what is
-        remembered is of another scene. mouth (m, 2): of the patch nothing is looked at in there; None where nothing of
-        the original is in the patch.
+        raw (n, 2): where the original's face is, pixels of the picture; nothing of it is looked at. fresh: what is
+        remembered belongs to another scene. mouth (m, 2): the part of the patch that is not looked at; None where the
+        patch holds nothing of the original.
         """
         if fresh:
             self.sharpness = self.drawn = self.grain = None
@@ -104,7 +104,7 @@ class SceneGrain:
         self.apply(patch)
 
     def apply(self, patch: Patch) -> None:
-        """The same by what is remembered: nothing of the picture is looked at."""
+        """Give a face the remembered sharpness and grain, in place; nothing of the picture is looked at."""
         if self.sharpness is not None and self.drawn is not None:
             _sharpen(patch, self.drawn, self.sharpness + _SOFTER)
         if self.grain is not None:
@@ -135,8 +135,10 @@ class SceneGrain:
 
 
 def edge_width(plane: Plane | Pixels, where: Mask, every: int = 1) -> float:
-    """Width of a plane's sharpest edges, standard deviation in pixels, where a mask uint8 of the same shape (h, w) is
-    not 0. every: only one of so many rows and columns is searched."""
+    """The width of a plane's sharpest edges, standard deviation in pixels, where a mask uint8 (h, w) is not 0.
+
+    every: one of so many rows and columns is searched.
+    """
     counts = np.zeros(_BINS, np.int64)
     values = np.ascontiguousarray(plane, np.float32)
     _count_edges(values, where, every, counts)
@@ -150,8 +152,10 @@ def edge_width(plane: Plane | Pixels, where: Mask, every: int = 1) -> float:
 
 
 def grain_of(plane: Plane | Pixels, where: Mask) -> Deviations | None:
-    """Deviation (2,) of a plane's grain in the two finest wavelet planes, what rounding makes taken out, where a mask
-    uint8 of the same shape (h, w) is not 0. None where too little is flat or there is too little of it."""
+    """The deviation (2,) of a plane's grain in the two finest wavelet planes, where a mask uint8 (h, w) is not 0.
+
+    The deviation that rounding makes is taken out. None where too little is flat.
+    """
     values = np.ascontiguousarray(plane, np.float32)
     first = cv2.sepFilter2D(values, -1, _SMOOTH, _SMOOTH)
     second = cv2.sepFilter2D(first, -1, _SMOOTHER, _SMOOTHER)
@@ -163,13 +167,12 @@ def grain_of(plane: Plane | Pixels, where: Mask) -> Deviations | None:
     grain: Deviations = np.sqrt(np.maximum(seen**2 - np.square(_ROUNDING), 0))
     if (np.quantile(blocks[:number], _MIDDLE, axis=0) > _ALIKE * seen * _SEEN_OF).any():
         grain = np.minimum(grain, _MOST)
-    grain[1] = min(grain[1], grain[0])  # what is coarser without being finer is no grain but a soft pattern
+    grain[1] = min(grain[1], grain[0])  # coarse without fine is no grain but a soft pattern
     return grain
 
 
 def _surroundings(patch: Patch, size: tuple[int, int], raw: Points, width: float) -> tuple[tuple[int, int], Mask]:
-    """Upper left corner (x, y), even, of a rectangle of the picture around a face, and the mask (h, w) of what counts
-    in it."""
+    """The upper left corner (x, y), even, of a rectangle around a face, and the mask (h, w) of what counts in it."""
     low, high = raw.min(axis=0) - _REACH * width, raw.max(axis=0) + _REACH * width
     x0, y0 = (int(np.clip(v, 0, limit - 2)) & ~1 for v, limit in zip(low, size, strict=True))
     x1, y1 = (int(np.clip(v, o + 2, limit)) for v, o, limit in zip(high, (x0, y0), size, strict=True))
@@ -194,8 +197,10 @@ def _mean(old: float | None, newest: float) -> float:
 
 
 def _sharpen(patch: Patch, own: float, wanted: float) -> None:
-    """Take a patch whose edges are `own` pixels wide to `wanted` ones, in place. Beside the mesh nothing is mixed in:
-    blurs are divided by how much of them is drawn."""
+    """Change a patch whose edges are `own` pixels wide so that they are `wanted` pixels wide, in place.
+
+    Nothing beside the mesh is mixed in: blurs are divided by the share of them that is rendered.
+    """
     if wanted > own:
         for plane, mask, sigma in (
             (patch.y, patch.covered_luma, np.sqrt(wanted**2 - own**2)),
@@ -208,8 +213,10 @@ def _sharpen(patch: Patch, own: float, wanted: float) -> None:
 
 
 def _blurred_by(plane: Pixels, mask: Mask, sigma: float, amount: float) -> None:
-    """Take a plane (h, w) or (h, w, 2) so far away from what it is when blurred, in place, where a mask (h, w) is 1:
-    an amount of -1 blurs it, a positive one sharpens it."""
+    """Add a share `amount` of a plane's difference from its own blur to it, in place, where a mask (h, w) is 1.
+
+    The plane is (h, w) or (h, w, 2). An amount of -1 blurs it, a positive one sharpens it.
+    """
     parts: Pixels = mask.astype(np.float32)
     share = np.asarray(cv2.GaussianBlur(parts, (0, 0), sigma), np.float32)
     if plane.ndim == 3:
@@ -221,19 +228,21 @@ def _blurred_by(plane: Pixels, mask: Mask, sigma: float, amount: float) -> None:
 
 
 def _add_grain(patch: Patch, grain: Deviations, frame: int) -> None:
-    """Grain of given deviations (3, 2) onto a patch, in place; another one in each frame."""
+    """Add grain of given deviations (3, 2) to a patch, in place; another grain in each frame."""
     for c, plane in enumerate((patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1])):
         fine, coarse = (float(v) for v in grain[c])
         if max(fine, coarse) > 0:
-            # Any odd factors do that do not meet again soon: the same place in the tile comes back after 128 frames.
+            # The factors are any odd ones that repeat late: the same place in the tile comes back after 128 frames.
             offset = (37 * frame + 41 * c) % _TILE, (frame * frame * 59 + 83 * c + 11 * frame) % _TILE
             _grain(plane, _FINE, _COARSE, fine, coarse, *offset)
 
 
 def _tiles() -> tuple[Pixels, Pixels]:
-    """Two tiles (128, 128) of noise that fit together at their borders: the finest wavelet plane, and all that is
-    coarser. Deviations of 1 in the finest and in the second plane. Even the finest is blurred a little, as a camera
-    blurs it that sees one colour in each pixel."""
+    """Two tiles (128, 128) of noise whose borders fit together: the finest wavelet plane, and all that is coarser.
+
+    The deviations are 1 in the finest and in the second plane. Even the finest is blurred a little, as a camera that
+    sees one colour in each pixel blurs it.
+    """
     white = np.random.Generator(np.random.PCG64(20)).standard_normal((_TILE, _TILE)).astype(np.float32)
     tiled = np.asarray(cv2.GaussianBlur(np.tile(white, (3, 3)), (0, 0), _COLOUR_FILTER), np.float32)
     first = cv2.sepFilter2D(tiled, -1, _SMOOTH, _SMOOTH)
@@ -245,13 +254,15 @@ def _tiles() -> tuple[Pixels, Pixels]:
 
 _FINE, _COARSE = _tiles()
 _BELL = np.exp(-0.5 * np.arange(-4, 5) ** 2) / np.exp(-0.5 * np.arange(-4, 5) ** 2).sum()
-"""Gaussian of a standard deviation of one pixel."""
+"""Gaussian with a standard deviation of one pixel."""
 
 
 @kernel
 def _parted(plane, total, share, mask, amount):  # type: ignore[no-untyped-def]
-    """Add to a plane (h, w), in place, so much of its difference from totals by shares (h, w) where a mask float32
-    (h, w) is 1."""
+    """Add a share of a plane's (h, w) difference from totals by shares (h, w) to it, in place, where a mask is 1.
+
+    mask: float32 (h, w).
+    """
     one, least = np.float32(1), np.float32(1e-3)
     for y in range(plane.shape[0]):
         row, sums, parts, where = plane[y], total[y], share[y], mask[y]
@@ -272,7 +283,7 @@ def _count_edges(plane, where, every, counts):  # type: ignore[no-untyped-def]
                 continue
             if abs(plane[y, x] - plane[y, x - 2]) / 2 > here or abs(plane[y, x + 2] - plane[y, x]) / 2 >= here:
                 continue
-            # The gradient of the row, blurred again by a pixel, at this place.
+            # The gradient at this place of the row, blurred again by one pixel.
             again = 0.0
             for k in range(-4, 5):
                 again += _BELL[k + 4] * (plane[y, x + k + 1] - plane[y, x + k - 1]) / 2

@@ -1,9 +1,10 @@
 """Eye sockets in hard light: under a lamp or the sun they are darker than in a studio's soft light.
 
-A face whose eyes lie as flat as in a studio looks pasted on. One number is taken of a person at rest: by how much the
-skin about the eyes is darker than it would be drawn, as a share of what any face's sockets are in the studio. The lamp
-is most of it, but people differ, too, by the depth and tone of their lids and by paint: so only what is beyond nine
-tenths of people in an even light counts. By so much any face's are darkened (docs/methods.md 6.3).
+A face whose eyes lie as flat as in a studio looks pasted on. One number of a person at rest is used: how much darker
+the skin about the eyes is than it would be rendered, as a share of the darkness of any face's sockets in the studio.
+Most of it comes from the lamp, but people also differ by the depth and tone of their lids and by paint. So only the
+part above that of nine tenths of people in an even light counts. Any face's sockets are darkened by this part
+(docs/methods.md 6.3).
 """
 
 from __future__ import annotations
@@ -20,34 +21,39 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 
 _WIDE = 0.2
-"""Blur beyond which the studio's shading is no socket's, share of the frame's width."""
+"""Blur beyond which the studio's shading does not belong to a socket, as a share of the frame's width."""
 _BORDER = 0.05
 """Blur of the border of the sockets, share of the width."""
 _BESIDE = 0.03
 """Blur of brows and eyes beside which lids count less, share of the width: broad brows and lashes are no shade."""
 _SOFT = 0.05
-"""Blur in which a person's are seen, share of the width: a line of paint says little."""
+"""Blur in which a person's sockets are measured, share of the width: a line of paint counts little."""
 _USUAL = 0.7
-"""The share that nine tenths of people have in an even light, by 200 drawn people of the model in the studio's."""
+"""Share that nine tenths of people do not exceed in an even light, from 200 rendered people of the model in the
+studio's."""
 _DEEPEST = 0.8
-"""The most that is drawn of what is beyond. Of 60 faces in clips those in even light have shares of 0 to .9, those
-under lamps of a stage, a set or a carriage 1 to 3.7, and two with paint on their lids 1.7 and 2.5; darkened by 1.5 the
-sockets of everybody look painted."""
+"""Largest rendered share of what is beyond. Of 60 faces in clips those in even light have shares of 0 to .9, those
+under lamps of a stage, a set or a carriage 1 to 3.7, and two with paint on their lids 1.7 and 2.5. Darkened by 1.5,
+anybody's sockets look painted."""
 
 
 @dataclass(frozen=True)
 class Sockets:
-    """What is constant in darkening them, in the small frame. f pixels lie inside the mesh."""
+    """What is constant in darkening sockets, in the small frame. f pixels lie inside the mesh."""
 
     studio: Pixels
-    """float32 (h, w): how much darker than the skin about them any face's are in the studio, natural log, 0 or less."""
+    """float32 (h, w): how much darker than the skin about them the sockets of any face are in the studio, natural log,
+    0 or less."""
     _lids: Points
     """float64 (f,): skin about eyes, away from brows and lashes, 0 to 1."""
     _table: WarpTable
 
     @classmethod
     def of(cls, table: WarpTable, zones: Zones, shading: Pixels) -> Sockets:
-        """Of a small frame's table and zones, and of the studio's shading float32 (h, w), natural log."""
+        """The constant parts for a small frame's table and zones.
+
+        shading: the studio's, float32 (h, w), natural log.
+        """
         level, width = shading[:, :, None], table.size[0]
         darker = np.minimum(level - masked_blur(level, zones.bare, (_WIDE,)), 0)[:, :, 0]
         about = np.minimum(zones.lids + zones.eyes + zones.brows, 1)
@@ -57,14 +63,17 @@ class Sockets:
         return cls(studio, lids[table.rows, table.columns].astype(np.float64), table)
 
     def darker(self, person: Pixels, drawn: Pixels, well: Points) -> float:
-        """By what share of the studio's, 0 to .8, the sockets of a small texture as it would be drawn (f, 3) are to be
-        darkened to be like a person's (f, 3). well (f,): how well the person's places were seen, 0 to 1; of what was
-        hardly seen less is drawn."""
+        """The share of the studio's darkness, 0 to .8, by which the sockets of a small texture are to be darkened.
+
+        person (f, 3): the person's small texture, which the sockets are to be like. drawn (f, 3): the texture as it
+        would be rendered. well (f,): how well the person's places were seen, 0 to 1; where sockets were hardly seen,
+        they are darkened less.
+        """
         share, evidence = self.share(person, drawn, well)
         return float(np.clip(evidence * (share - _USUAL), 0, _DEEPEST))
 
     def share(self, person: Pixels, drawn: Pixels, well: Points) -> tuple[float, float]:
-        """How much darker a person's are as a share of the studio's, and the share of them that was seen."""
+        """How much darker a person's sockets are, as a share of the studio's, and the share of them that was seen."""
         at = self._table.rows, self._table.columns
         lids = self._lids * well
         lighter = np.log((person @ LUMA + FLOOR) / (drawn @ LUMA + FLOOR))
@@ -75,7 +84,7 @@ class Sockets:
         where = counted > 0
         if not where.any():
             return 0.0, 0.0
-        # The share with the least mean distance: a median of shares, by how dark the studio is there.
+        # The share with the least mean distance: a median of shares, weighted by how dark the studio is there.
         shares = soft[where, 0] / soft[where, 1]
         order = np.argsort(shares)
         below = np.cumsum(counted[where][order])

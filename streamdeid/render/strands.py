@@ -1,6 +1,6 @@
-"""What lies outside the rim of a face goes on inwards, strand by strand: the kernel of `hairline`.
+"""The kernel of `hairline`: it continues what lies outside the rim of a face inwards, strand by strand.
 
-It is moved along the rays from the middle of the face and not mirrored, so that strands keep their direction.
+The material is moved along the rays from the middle of the face. It is not mirrored, so strands keep their direction.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from streamdeid.core.arrays import Pixels
 from streamdeid.core.kernel_cache import kernel
 
 _BROKEN = (0.55, 1.35)
-"""Where the material's end begins to thin out and has ended, shares of its depth."""
+"""Where the end of the material begins to thin out, and where it has ended, as shares of its depth."""
 _STRANDS = (0.45, 16.0)
-"""How much farther a dark strand reaches and sooner a light one ends, share of the depth, and the grey levels from the
-material's mean at which it does."""
+"""How much farther a dark strand reaches and a light one ends sooner, share of the depth; and the difference from the
+material's mean, grey levels, at which they do so in full."""
 _APART = 0.08
-"""How far from a place of a strand its neighbours lie that are looked at with it, shares of _FADE."""
+"""Distance between a place of a strand and its neighbours that are looked at with it, as a share of the fade."""
 _LOWEST = -0.35
-"""How far down, sine of the angle, material and tones of the rim are drawn at most: below, both are none."""
+"""Lowest direction, sine of the angle, in which material and tones of the rim are rendered: below, both are none."""
 _TURNS = 2048
-"""Directions of the table from which `moved_inwards` has its angles, one for each pixel: between them, its error is a
-millionth of a radian."""
+"""Number of directions in the table from which `moved_inwards` takes its angles, one for each pixel. Between two of
+them the error is a millionth of a radian."""
 
 
 def _turns() -> NDArray[np.float64]:
@@ -36,7 +36,8 @@ def _turns() -> NDArray[np.float64]:
 
 
 TURNS = _turns()
-"""Shares of a turn at even steps around a square on its corner: what `moved_inwards` looks directions up in."""
+"""Shares of a turn at even steps around a square on its corner: the table in which `moved_inwards` looks up
+directions."""
 
 
 @kernel
@@ -56,10 +57,12 @@ def moved_inwards(
     fade: float,
     table: NDArray[np.float64],
 ) -> None:
-    """Lay what is outside the rim over the inside, moved along the rays: luma (h, w), chroma (ceil(h / 2),
-    ceil(w / 2), 2) of a patch at `origin` of the planes, in place. depth and shift (d,): pixels; tone (d,): luma of
-    the material; skin (d, 3): added to the tones of the new skin next to the rim, to nothing at `fade` pixels.
-    table: TURNS."""
+    """Lay what is outside the rim over the inside, moved along the rays, in place.
+
+    luma (h, w), chroma (ceil(h / 2), ceil(w / 2), 2): of a patch at `origin` of the planes. depth and shift (d,):
+    pixels; tone (d,): luma of the material; skin (d, 3): added to the tones of the new skin next to the rim, falling to
+    nothing at `fade` pixels. table: TURNS.
+    """
     count = len(angles)
     luma_of = planes[0]
     # Upwards from the middle is a quarter of a turn before the first direction.
@@ -74,7 +77,7 @@ def moved_inwards(
         for row in range(height):
             y = row * scale + 0.5 * plane
             dy = y - middle[1]
-            # What lies about the middle, most of a face, is not even looked at.
+            # The places about the middle, most of a face, are skipped.
             half = np.sqrt(max(least * least - dy * dy, 0.0))
             last = min(max(int(np.ceil((middle[0] - half - 0.5 * plane) / scale)), 0), width)
             again = max(int((middle[0] + half - 0.5 * plane) / scale), last)
@@ -111,14 +114,14 @@ def moved_inwards(
                     continue
                 step = shift[a] + share * (shift[b] - shift[a])
                 away = step
-                while away < inner + 2:  # never from inside, nor from chroma that is half inside
+                while away < inner + 2:  # never from inside, nor from half-inside chroma
                     away += step
                 grow = 1 + away / max(far, 1e-6)
                 sx, sy = middle[0] + dx * grow + origin[0], middle[1] + dy * grow + origin[1]
                 value = _bilinear(luma_of, sx, sy)
                 t = inner / deep - _BROKEN[0]
                 if t > -_STRANDS[0]:  # nearer to the rim no strand has ended
-                    # A strand is more than a pixel wide: single dark pixels would end as dots.
+                    # A strand is wider than a pixel: single dark pixels would end as dots.
                     apart = _APART * fade
                     soft = np.float32(0.2) * (
                         value
@@ -141,7 +144,7 @@ def moved_inwards(
 
 @kernel
 def _turn(dx: float, dy: float, table: NDArray[np.float64]) -> float:
-    """The direction of (dx, dy), share of a turn, of a table of those at even steps around a square on its corner."""
+    """The direction of (dx, dy), share of a turn, from a table at even steps around a square on its corner."""
     around = abs(dx) + abs(dy)
     if not around > 0:
         return 0.0
@@ -153,7 +156,7 @@ def _turn(dx: float, dy: float, table: NDArray[np.float64]) -> float:
 
 @kernel
 def _bilinear(plane: NDArray[np.uint8], x: float, y: float) -> np.float32:
-    """The plane at a place, its border repeated."""
+    """The value of a plane between its pixels; the border is repeated outside."""
     height, width = plane.shape
     x, y = min(max(x, 0.0), width - 1.0), min(max(y, 0.0), height - 1.0)
     c, r = np.uint32(min(int(x), width - 2)), np.uint32(min(int(y), height - 2))

@@ -1,12 +1,12 @@
 """A turned head: the surrogate rendered as a solid, with a z-buffer (docs/methods.md 6.3 item 4).
 
-Up to 25 degrees of yaw a face is drawn flat, on the person's own landmarks. From there to 38 degrees its vertices go
-over to those of the solid one: one mesh all the while, never two pictures mixed. The solid is the surrogate's own
-shape with a few numbers of a gesture (`turned_shape`); of the person it has only the pose.
+Up to 25 degrees of yaw a face is rendered flat, on the person's own landmarks. From there to 38 degrees its vertices
+move to those of the solid: it is one mesh all the while, and two pictures are never mixed. The solid is the surrogate's
+own shape with a few numbers of a gesture (`turned_shape`); of the person it has only the pose.
 
-P3 answers large poses with one appearance model for each range of views, switched by yaw. A single model whose shape
-is three-dimensional needs no switch, so nothing jumps, and no photographs of turned heads, which the training set has
-not; what it lacks are the sides of the head, which keep the person's own hair and ears.
+P3 handles large poses with one appearance model for each range of views, switched by yaw. A single model with a
+three-dimensional shape needs no switch, so nothing jumps. It also needs no photographs of turned heads, which the
+training set has not. It lacks the sides of the head, which keep the person's own hair and ears.
 """
 
 from __future__ import annotations
@@ -45,19 +45,20 @@ from streamdeid.render.worn import Worn
 
 _BEHIND, _BEFORE = 0.035, 0.11
 """How far the redaction of a solid face reaches beyond the person's outline on the side that is seen, and beyond the
-profile, shares of the face's width seen from the front. The landmarker's profile is off by 1 to 5 % of it at 60
-degrees, by 8 % on some noses (docs/methods.md 6.3), and in the feather half of what is there shows. A flat face's
-outline reaches it by itself (`outline.bulge`)."""
+profile, as shares of the face's width seen from the front. The landmarker's profile is off by 1 to 5 % of it at 60
+degrees, by 8 % on some noses (docs/methods.md 6.3), and half of what lies in the feather shows through. A flat face's
+outline reaches so far by itself (`outline.bulge`)."""
 _SOON = 4.0
-"""The first is reached as soon as a face is so much less than solid: its own outline draws back before."""
+"""The first of these is reached in full when a face is solid by one over this: its own outline draws back before."""
 _FEATHER, _SHARP_FEATHER = 0.07, 0.03
-"""Feathers inside the redaction where it ends on the head and beyond the profile, shares of the face's width seen from
-the front."""
+"""Feathers inside the redaction where it ends on the head and where it ends beyond the profile, as shares of the face's
+width seen from the front."""
 _SIDE, _SIDE_FADES = 0.13, 0.08
-"""Width of the texture's rim that is replaced by skin from farther in, and over which it fades, shares of its width:
-what is seen edge on in a frontal photograph is streaks and hair when the head turns."""
+"""Width of the texture's rim that is replaced by skin from farther in, and the range over which this fades, as shares
+of the texture's width. What is seen edge on in a frontal photograph becomes streaks and hair when the head turns."""
 _SKIN_REACHES = (0.1, 0.3)
-"""Blurs of the skin that is carried, shares of the width: the nearer where there is enough."""
+"""Blurs of the skin that is carried to the rim, as shares of the width; the nearer one counts where it finds enough
+skin."""
 _EYES = LEFT_EYE, RIGHT_EYE
 
 
@@ -68,19 +69,19 @@ class LitFace:
     field: Pixels
     """float32 (gh, gw, 3): natural log of the gain, in the small frame of light."""
     picture: Pixels
-    """float32 (h, w, 3): its even skin, RGB in the model's frame."""
+    """float32 (h, w, 3): the surrogate's even skin, RGB in the model's frame."""
     face: NewFace
     eyes: tuple[EyeColours, EyeColours]
-    """Colours of its eyes, image-left first."""
+    """Colours of the surrogate's eyes, image-left first."""
     light: LightFrame
     colour: Colour
     towards: Points
     """float64 (2,): where the light comes from in the picture."""
     mask: Worn = Worn()
-    """The mask before it."""
+    """The mask before the face."""
 
     def texture(self, picture: Pixels, yaw: float) -> Pixels:
-        """A picture of it in this light, YUV (h, w, 3), as flat as a yaw makes it (`NoseFlanks`)."""
+        """A picture of the surrogate in this light, YUV (h, w, 3), with a nose smoothed for a yaw (`NoseFlanks`)."""
         texture = self.light.flanks.smoothed(lit_texture(picture, self.field, self.colour), yaw)
         return self.light.covering.laid(texture, self.mask, self.field, self.colour)
 
@@ -90,28 +91,30 @@ class Copied:
     """What is copied from the original."""
 
     eyes: bool
-    """Both eyes, as the user may ask for."""
+    """Whether both eyes are copied, as the user may ask for."""
     mouth: bool
-    """The inside of the mouth as far as the face is flat; not where something may be before it."""
+    """Whether the inside of the mouth is copied, as far as the face is flat; not where something may be before it."""
 
 
 @dataclass
 class TurnedMemory:
-    """What drawing remembers of a track whose head is turned."""
+    """What rendering remembers of a track whose head is turned."""
 
     growth: Growth = field(default_factory=Growth)
     _rest: tuple[NewFace, RestingSolid] | None = None
     _sided: tuple[Pixels, Pixels] | None = None
 
     def rest(self, lit: LitFace, fitting: FitModel) -> RestingSolid:
-        """The solid of a surrogate, kept as long as it is the same one."""
+        """The solid of a surrogate at rest, kept as long as the surrogate is the same one."""
         if self._rest is None or self._rest[0] is not lit.face:
             self._rest = lit.face, RestingSolid.of(lit.face.shape, fitting.model, lit.light.slopes)
         return self._rest[1]
 
     def picture(self, picture: Pixels, fitting: FitModel, share: float) -> Pixels:
-        """A surrogate's picture (h, w, 3) with plain skin at its sides, as far as the face is drawn solid; what that
-        takes is kept as long as the picture is the same array."""
+        """A surrogate's picture (h, w, 3) with plain skin at its sides, as far as the face is rendered solid.
+
+        The plain sides are kept as long as the picture is the same array.
+        """
         if self._sided is None or self._sided[0] is not picture:
             self._sided = picture, plain_sides(picture, fitting.model)
         return picture + np.float32(share) * (self._sided[1] - picture)
@@ -119,20 +122,23 @@ class TurnedMemory:
 
 @dataclass(frozen=True)
 class TurnedPatch:
-    """A turned face, before eyes and mouth are drawn into it."""
+    """A turned face, into which eyes and mouth are rendered."""
 
     patch: Patch
     points: Points = field(repr=False)
-    """float64 (81, 2): its landmarks in the picture."""
+    """float64 (81, 2): landmarks and forehead points of the face in the picture."""
     weights: Pixels = field(repr=False)
-    """float32 (ceil(h / 2), ceil(w / 2)): for blending it."""
+    """float32 (ceil(h / 2), ceil(w / 2)): weights for blending the patch."""
     owner: Owners = field(repr=False)
     owner_chroma: Owners = field(repr=False)
 
     @contextmanager
     def only(self, part: int, about: Points) -> Iterator[Patch]:
-        """The patch, to be drawn into about points (n, 2) of the picture: of what is changed only that stays which lies
-        on an opening of the mesh (`mesh_triangles`) or beside it, so that a nose hides the far eye."""
+        """The patch, to be rendered into about points (n, 2) of the picture.
+
+        Of what is changed, only pixels on one opening of the mesh (`mesh_triangles`) or beside it stay changed: so a
+        nose hides the far eye.
+        """
         before = []
         for plane, owner, scale in ((self.patch.y, self.owner, 1), (self.patch.uv, self.owner_chroma, 2)):
             where = _surroundings(about - (self.patch.x0, self.patch.y0), scale)
@@ -144,7 +150,10 @@ class TurnedPatch:
 
 
 def _surroundings(points: Points, scale: int) -> tuple[slice, slice]:
-    """Rows and columns of a plane about points (n, 2) of one `scale` times as large: as far again as they lie apart."""
+    """The rows and columns of a plane about points (n, 2) of a plane `scale` times as large.
+
+    They reach beyond the points as far as these lie apart.
+    """
     low, high = points.min(axis=0) / scale, points.max(axis=0) / scale
     reach = float((high - low).max()) + 4
     (x0, y0), (x1, y1) = (np.maximum(low - reach, 0).astype(int), np.maximum(high + reach, 0).astype(int))
@@ -162,11 +171,11 @@ def render_turned_face(
     margin: float,
     copied: Copied,
 ) -> TurnedPatch | None:
-    """A surrogate as a head turned like the one that was seen, with its eyes and mouth.
+    """A surrogate rendered as a head turned like the one that was seen, with its eyes and mouth.
 
-    flat (81, 2): where the flat drawing has its points, pixels of the picture. original: what lies beyond the person's
-    profile is taken from it and, as far as the face is flat, the inside of the mouth. margin: pixels about the face
-    that the patch has for those who look at its surroundings. None when nothing of it lies in the picture.
+    flat (81, 2): where the flat rendering has its points, pixels of the picture. original: what lies beyond the
+    person's profile is taken from it and, as far as the face is flat, the inside of the mouth. margin: pixels about the
+    face that the patch has for code that looks at its surroundings. None when nothing of it lies in the picture.
     """
     model, share = fitting.model, view.share
     texture = lit.texture(memory.picture(lit.picture, fitting, share), (1 - share) * view.pose.yaw)
@@ -230,8 +239,11 @@ def _rendered(
 
 
 def _outline(view: TurnedView, seen: Observation) -> Points:
-    """Convex outline (n, 2) of the person's head: where the landmarker sees it, and as far as it moved while the
-    shutter was open. A mesh that is not the landmarks' own may leave some of them outside."""
+    """The convex outline (n, 2) of the person's head, including how far it moved while the shutter was open.
+
+    It holds the places where the landmarker sees the head. A mesh that is not the landmarks' own may leave some of them
+    outside, so the raw landmarks are held, too.
+    """
     places = np.concatenate([view.mesh[:, :2], seen.raw])
     sweep = (2.0 if seen.onset else 1.0) * seen.sweep.mean(axis=0)
     swept = np.concatenate([places, places - sweep, places + sweep])
@@ -257,7 +269,7 @@ def plain_sides(picture: Pixels, model: AppearanceModel) -> Pixels:
 
 
 def _cheeks(texture: Pixels, model: AppearanceModel) -> Pixels:
-    """Median colour (3,) of a texture (h, w, 3) between eyes and mouth."""
+    """The median colour (3,) of a texture (h, w, 3) between eyes and mouth."""
     top, bottom = int(model.mean_shape[NOSTRILS][:, 1].min()) - 20, int(model.mean_shape[NOSTRILS][:, 1].max())
     band = texture[top:bottom, texture.shape[1] // 5 : -texture.shape[1] // 5]
     return np.asarray(np.median(band.reshape(-1, 3), axis=0), np.float32)

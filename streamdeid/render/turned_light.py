@@ -10,9 +10,10 @@ from streamdeid.render.light import FEWEST, MOST, LightFrame, SoftSkin
 from streamdeid.render.robust_fit import robust_fit
 
 _NEAR = 0.15, 0.3
-"""How far beyond the middle of the face a pixel still counts, and over what it fades, halves of its width."""
+"""How far beyond the middle of the face a pixel still counts, and the range over which it fades, in halves of the
+width."""
 _FARTHEST = 0.2
-"""How far the plane goes on beyond the middle, halves of the width: what lies there was not seen."""
+"""How far the plane goes on beyond the middle, in halves of the width: the far half was not seen."""
 _SPREAD = 0.1
 """Deviation, natural log, from which a pixel counts less."""
 _ACROSS, _DOWN = 4, 5
@@ -28,9 +29,12 @@ def turned_change(
     well: Points,
     before: float = -np.inf,
 ) -> Pixels:
-    """A frame's change of light, natural log float32 (h, w, 1), as it is where the face is drawn flat, going over to a
-    plane. now, rest: of the frame's small texture and of the neutral's. change: `light_change`. well (f,): how well a
-    place is seen in both; where next to none of the near half is, nothing goes over. before: as of `light_change`."""
+    """A frame's change of light, natural log float32 (h, w, 1), blended into a plane as the head turns.
+
+    now, rest: of the frame's small texture and of the neutral's. change: `light_change`, which holds where the face is
+    rendered flat. well (f,): how well a place is seen in both; where next to none of the near half is, the change stays
+    as it is. before: as of `light_change`.
+    """
     terms = light.moving[:, [0, _ACROSS, _DOWN]]
     side = float(np.sign(view.pose.yaw))
     near = np.clip((side * terms[:, 1] + _NEAR[0]) / _NEAR[1], 0, 1) * well[light.fitted]

@@ -1,5 +1,7 @@
-"""The inside of the mouth of a turned head: drawn, not copied. A hand or a microphone hides the mouth of who turns away
-as often as not, and the far half of what is seen is another face's.
+"""The inside of the mouth of a turned head: it is rendered, not copied.
+
+As often as not a hand or a microphone hides the mouth of a person who turns away, and the far half of the lips that are
+seen does not have the outline of the new face's.
 """
 
 from __future__ import annotations
@@ -11,19 +13,20 @@ from streamdeid.aam.synthesise import Patch
 from streamdeid.core.arrays import Pixels, Points
 
 _SHUT, _TOOTHED = 0.04, 0.12
-"""Opening over width of the lips from which something is drawn between them, and from which teeth are seen."""
+"""Opening over width of the lips from which the inside is rendered, and from which teeth are seen."""
 _DARK, _TEETH, _WHITEST = 0.28, 1.25, 215.0
-"""Luma of the inside and of teeth over that of the skin about it."""
+"""Luma of the inside and of teeth over that of the skin about the mouth, and the largest luma of teeth."""
 _TEETH_REACH = 0.4, 0.95
-"""How far down the opening the upper teeth reach, of who speaks and of who smiles."""
+"""How far down the opening the upper teeth reach in speech and in a smile, as shares of the opening."""
 _MOST_TEETH = 0.075, 0.16
-"""The same at most, share of the width of the lips seen from the front."""
+"""The largest reach of the teeth in speech and in a smile, as a share of the width of the lips seen from the front."""
 
 
 def render_inside(patch: Patch, lips: Points, skin: Pixels, width: float, smile: float, strength: float) -> None:
     """Render a dark mouth with a hint of upper teeth between inner lips (8, 2), in pixels of the picture, in place.
 
-    skin (3,): YUV of the skin about it. width: of the mouth seen from the front, pixels. smile, strength: 0 to 1.
+    skin (3,): YUV of the skin about the mouth. width: of the mouth seen from the front, pixels. smile, strength: 0 to
+    1.
     """
     opening = float(np.linalg.norm(lips[1:4] - lips[:4:-1], axis=1).max())
     strength *= min(1.0, max(0.0, opening / max(width, 1e-6) - _SHUT) / _SHUT)

@@ -1,7 +1,7 @@
-"""What lies between the rendered mesh of a turned head and the person's own outline: nothing of it may stay as it was.
+"""Filling between the rendered mesh of a turned head and the person's own outline: no original pixel may stay there.
 
-Behind the face that is skin, hair or neck, so the skin of the rendered face is carried on there. Beyond the profile it
-is the background, which is carried in from outside: skin there would be a second nose.
+Behind the face there is skin, hair or neck, so the skin of the rendered face is continued there. Beyond the profile
+there is the background, which is continued from outside: skin there would look like a second nose.
 """
 
 from __future__ import annotations
@@ -23,40 +23,41 @@ from streamdeid.render.blend import feathers
 _GRID = 64
 """Width of the grid on which colours are carried."""
 _REACHES = (1.2, 3.0, 8.0)
-"""Blurs, cells of the grid, by which they are: the nearest colour counts where there is one."""
+"""Blurs, cells of the grid, by which colours are carried: the nearest colour counts where there is one."""
 _LESS = (1, 2, 4)
-"""How many times smaller the grid is on which each of them is done: the same to the eye, and much cheaper."""
+"""How many times smaller the grid is on which each blur is computed: it looks the same, and is much cheaper."""
 _INSET = 0.05
-"""Rim of the rendered face from which no colour is carried, share of its width: it is seen edge on there."""
+"""Rim of the rendered face from which no colour is carried, as a share of its width: the rim is seen edge on."""
 _EDGE = 0.04
-"""Breadth of the line between the two, share of the face's width."""
+"""Breadth of the line between skin and background, as a share of the face's width."""
 _BESIDE = 1.5
-"""Distance from the outside, pixels, beyond which no neighbour of a pixel lies there."""
+"""Distance from the outside, pixels, beyond which no neighbour of a pixel lies outside."""
 _FARTHER = 2
 _THICKEST = 2000
-"""Pixels: no face is so large that more would be wanted, and OpenCV draws no line of any thickness."""
+"""Largest thickness of a line, pixels: no face is so large that more is wanted, and OpenCV limits the thickness."""
 _LENGTH, _FADES = (0.08, 1.02), 0.08
-"""From where to where, on the line from the middle of the forehead to the chin, there is a profile: above it is more
-forehead, below the neck. And over what its ends fade."""
+"""The part of the line from the middle of the forehead to the chin that has a profile, and the range over which its
+ends fade. Above it there is more forehead, below it the neck."""
 _BACKGROUND = np.deg2rad(24.0), np.deg2rad(31.0)
-"""Yaw over which what lies beyond the profile goes over from skin to background: seen from the front there is none."""
+"""Yaw over which what lies beyond the profile changes from skin to background: from the front no background is seen
+there."""
 
 
 @dataclass(frozen=True)
 class RimProfile:
-    """Where in the picture the profile of a turned face is."""
+    """The place of a turned face's profile in the picture."""
 
     top: Points
-    """float64 (2,): middle of the forehead, pixels."""
+    """float64 (2,): the middle of the forehead, pixels."""
     chin: Points
     beyond: float
     """Sign of the side of the line from top to chin that lies beyond the profile."""
     background: float
-    """How much of what lies there is background: 0 to 1."""
+    """How much of what lies beyond the profile is background: 0 to 1."""
 
     @classmethod
     def of(cls, mesh: Points, yaw: float) -> RimProfile:
-        """Of a mesh (468, d) in a picture, and its yaw in radians."""
+        """The profile of a mesh (468, d) in a picture, and its yaw in radians."""
         top, chin, nose = (mesh[vertex, :2] for vertex in (TOP, CHIN, NOSE_TIP))
         line, away = chin - top, nose - top
         background = float(smooth_step((abs(yaw) - _BACKGROUND[0]) / (_BACKGROUND[1] - _BACKGROUND[0])))
@@ -64,8 +65,11 @@ class RimProfile:
 
     @property
     def line(self) -> Points:
-        """float64 (6,): factors of x and y, and what is added, that tell how far a place lies beyond the line from top
-        to chin, pixels, and how far down it, shares of its length (`_beyond`)."""
+        """Factors of x and y and a constant, for two measures of a place, float64 (6,) (`_beyond`).
+
+        The first three tell how far it lies beyond the line from top to chin, pixels; the last three how far down that
+        line, as a share of its length.
+        """
         x, y = self.chin - self.top
         length = max(float(np.hypot(x, y)), 1e-6)
         side = self.beyond * np.array([y, -x]) / length
@@ -78,23 +82,25 @@ class Reach:
     """How far a redaction has to reach."""
 
     outline: Points
-    """float64 (n, 2): the person's, convex, pixels of the picture."""
+    """float64 (n, 2): the person's outline, convex, pixels of the picture."""
     behind: float
-    """Pixels beyond it."""
+    """Reach beyond the outline, pixels."""
     before: float
-    """The same beyond the profile."""
+    """Reach beyond the outline on the side of the profile, pixels."""
     profile: RimProfile
     softness: float
-    """How much of its rim the rendered face gives to the skin beside it, 0 to 1."""
+    """How much of its rim the rendered face yields to the skin beside it, 0 to 1."""
 
     def halved(self) -> Reach:
-        """In pixels of chroma."""
+        """The same reach in pixels of chroma."""
         line = replace(self.profile, top=(self.profile.top - 0.5) / 2, chin=(self.profile.chin - 0.5) / 2)
         return Reach((self.outline - 0.5) / 2, self.behind / 2, self.before / 2, line, self.softness)
 
     def mask(self, shape: tuple[int, int], origin: tuple[int, int]) -> Mask:
-        """uint8 (h, w): 1 where it reaches, `_FARTHER` where only beyond the profile; in a rectangle that begins at
-        origin (x, y)."""
+        """A mask uint8 (h, w): 1 where the redaction has to reach, `_FARTHER` where it has to only beyond the profile.
+
+        The mask's rectangle begins at origin (x, y).
+        """
         corners = [np.round((self.outline - origin) * 16).astype(np.int32)]
         wanted, farther = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
         cv2.fillPoly(wanted, corners, (1,), cv2.LINE_8, 4)
@@ -105,12 +111,12 @@ class Reach:
 
 
 def _line(reach: float) -> int:
-    """Thickness of a line that reaches so many pixels to either side."""
+    """The thickness of a line that reaches so many pixels to either side."""
     return min(_THICKEST, max(1, 2 * round(reach)))
 
 
 def covering(solid: Solid, original: Planes, reach: Reach, width: float) -> Patch:
-    """The patch of a rendered mesh, filled as far as is wanted. width: of the rendered face, pixels."""
+    """The patch of a rendered mesh, filled as far as the reach asks for. width: of the rendered face, pixels."""
     patch, halved = solid.patch, reach.halved()
     corner = patch.x0 // 2, patch.y0 // 2
     luma = reach.mask((patch.y.shape[0], patch.y.shape[1]), (patch.x0, patch.y0))
@@ -126,10 +132,13 @@ def covering(solid: Solid, original: Planes, reach: Reach, width: float) -> Patc
 def _colours(
     patch: Patch, original: Planes, wanted: Mask, wanted_chroma: Mask, inset: float
 ) -> tuple[Pixels, Pixels | None]:
-    """YUV (gh, gw, 3) on grids over the patch: of what was rendered, but for so many pixels at its rim, and of the
-    picture around what is rendered and wanted; both carried on to everywhere. None where nothing is around."""
+    """YUV (gh, gw, 3) of skin and of background, on grids over the patch, carried on to every place.
+
+    Skin is what was rendered, without `inset` pixels at its rim. Background is the picture outside what is rendered or
+    wanted; None where nothing is outside.
+    """
     height, width = patch.y.shape
-    step = max(1, width // _GRID)  # blurred afterwards, so that every so-many-th pixel is enough
+    step = max(1, width // _GRID)  # blurred afterwards: every so-many-th pixel is enough
     few = np.ix_(range(0, height, step), range(0, width, step))
     halves = few[0] // 2, few[1] // 2
     inside = patch.covered_luma[few] & patch.covered[halves]
@@ -153,8 +162,11 @@ def _filled(
     skin: Pixels,
     background: Pixels | None,
 ) -> tuple[Pixels, Mask]:
-    """One plane of `covering`: what was drawn (h, w, c) inside a mask, filled where it is wanted, and the mask of both.
-    origin: x and y where the plane's rectangle begins; skin, background: of `_colours`."""
+    """One plane of `covering`: what was rendered (h, w, c), filled where wanted, and the mask of both.
+
+    inside: mask of what was rendered. origin: x and y where the plane's rectangle begins; skin, background: of
+    `_colours`.
+    """
     whole = np.asarray((wanted > 0) | (inside > 0), np.uint8)
     if np.array_equal(whole, inside) or not inside.any():
         return drawn, whole
@@ -177,8 +189,10 @@ def _beyond(x, y, line):  # type: ignore[no-untyped-def]
 
 @kernel
 def share_beyond(x, y, line, edge, farther):  # type: ignore[no-untyped-def]
-    """How much a place lies beyond a profile (`RimProfile.line`), 0 to 1, whose line is so many pixels broad; farther:
-    its ends do not fade."""
+    """How much a place lies beyond a profile (`RimProfile.line`), 0 to 1.
+
+    edge: breadth of the profile's line, pixels. farther: the ends of the line do not fade.
+    """
     side, down = _beyond(x, y, line)
     before = 1.0 if farther else min(max(min(down - _LENGTH[0], _LENGTH[1] - down) / _FADES, 0.0), 1.0)
     return before * min(max(side / edge, 0.0), 1.0)
@@ -186,7 +200,7 @@ def share_beyond(x, y, line, edge, farther):  # type: ignore[no-untyped-def]
 
 @kernel
 def _add_beyond(wanted, farther, line, x0, y0):  # type: ignore[no-untyped-def]
-    """Mark in wanted (h, w), with `_FARTHER`, what only the other mask (h, w) has and what lies beyond the profile."""
+    """Mark with `_FARTHER` in wanted (h, w) what lies beyond the profile and is only in the other mask (h, w)."""
     for y in range(wanted.shape[0]):
         for x in range(wanted.shape[1]):
             if farther[y, x] > wanted[y, x]:
@@ -197,7 +211,7 @@ def _add_beyond(wanted, farther, line, x0, y0):  # type: ignore[no-untyped-def]
 
 @kernel
 def _at(grid, channel, x, y):  # type: ignore[no-untyped-def]
-    """A channel of a grid (gh, gw, c) between its places; its border is repeated outside."""
+    """The value of a grid's (gh, gw, c) channel between its places; the border is repeated outside."""
     x, y = min(max(x, 0.0), grid.shape[1] - 1.0), min(max(y, 0.0), grid.shape[0] - 1.0)
     x0, y0 = int(x), int(y)
     x1, y1 = min(x0 + 1, grid.shape[1] - 1), min(y0 + 1, grid.shape[0] - 1)
@@ -209,11 +223,10 @@ def _at(grid, channel, x, y):  # type: ignore[no-untyped-def]
 
 @kernel
 def _fill(out, depth, wanted, line, x0, y0, numbers, skin, background):  # type: ignore[no-untyped-def]
-    """Fill what was rendered, luma (h, w, 1) or chroma (h, w, 2), where it is wanted; depth (h, w): how far inside the
-    rendered face a pixel lies, 0 outside.
+    """Fill what was rendered, luma (h, w, 1) or chroma (h, w, 2), where it is wanted.
 
-    What was rendered goes over into what is carried: beside a rim that is seen edge on, one would see where it ends.
-    Inside, the side of the profile keeps its edge.
+    depth (h, w): how far inside the rendered face a pixel lies, 0 outside. Inside, what was rendered blends into what
+    is carried: a rim that is seen edge on would otherwise show where it ends. The side of the profile keeps its edge.
     """
     height, width, channels = out.shape
     inset, softness, behind, edge = numbers
@@ -238,8 +251,10 @@ def _fill(out, depth, wanted, line, x0, y0, numbers, skin, background):  # type:
 
 @kernel
 def without_steps(filled, inside, depth, whole, out):  # type: ignore[no-untyped-def]
-    """The picture (h, w, c) with the edge of what was rendered softened where it meets what was filled in: nothing else
-    is anti-aliased there."""
+    """Soften the edge of what was rendered where it meets what was filled in, in a picture (h, w, c).
+
+    This edge is not anti-aliased otherwise.
+    """
     height, width, channels = filled.shape
     for y in range(height):
         for x in range(width):
@@ -263,9 +278,12 @@ def without_steps(filled, inside, depth, whole, out):  # type: ignore[no-untyped
 
 
 def weights(patch: Patch, profile: RimProfile, share: float, feather: float, sharp: float) -> Pixels:
-    """Weights float32 (ceil(h / 2), ceil(w / 2)) for blending a covering patch: a feather of so many pixels where skin
-    meets hair and neck; a sharp one beyond the profile, where background meets background and the person's own profile
-    may lie. share: how solid the face is drawn, 0 to 1."""
+    """Weights float32 (ceil(h / 2), ceil(w / 2)) for blending a covering patch.
+
+    The feather is `feather` pixels wide where skin meets hair and neck. It is sharp, `sharp` pixels, beyond the
+    profile, where background meets background and the person's own profile may lie. share: how solid the face is
+    rendered, 0 to 1.
+    """
     height, width = patch.covered.shape
     x, y, shift, *_ = profile.line
     away = np.add.outer(y * (2 * np.arange(height) + patch.y0), x * (2 * np.arange(width) + patch.x0)) + shift
@@ -275,8 +293,10 @@ def weights(patch: Patch, profile: RimProfile, share: float, feather: float, sha
 
 
 def _carried(picture: Pixels, known: Mask, inset: int) -> Pixels:
-    """A picture (h, w, c) whose known pixels, without so many at their rim, are carried softly to everywhere. Where
-    there are none, its mean."""
+    """A picture (h, w, c) whose known pixels, without `inset` of them at their rim, are carried softly to every place.
+
+    Where there are none, its mean is used.
+    """
     core = np.asarray(cv2.erode(known, np.ones((2 * inset + 1,) * 2, np.uint8)), np.uint8) if inset else known
     weight = (core if core.any() else known).astype(np.float32)
     colours = np.dstack([picture * weight[:, :, None], weight])

@@ -1,4 +1,4 @@
-"""The surrogate's own shape with the gesture of a turned head: nothing of it is carried point by point.
+"""The surrogate's own shape with the gesture of a turned head: no point of the person is transferred by itself.
 
 A mouth is opened, widened and lifted alike on both sides, so it cannot slant, however badly the far side was seen.
 """
@@ -32,7 +32,7 @@ _UPPER = np.array([49, 50, 51, 52, 53, 61, 62, 63])
 _LOWER = np.array([55, 56, 57, 58, 59, 65, 66, 67])
 _PAIRS = np.array([[61, 67], [62, 66], [63, 65]])
 _CHIN_REACH = 3.5
-"""Points of the jaw on either side of the chin that go down with it."""
+"""Number of points of the jaw on either side of the chin that go down with it."""
 _CHIN_FOLLOWS = 0.8
 """How far the chin goes down for a pixel of the lower lip."""
 _BACK = 0.3
@@ -40,23 +40,23 @@ _BACK = 0.3
 _PULLED_BACK = 0.3
 """How far the corners of the mouth go back for a pixel outwards."""
 _SMILE_PULLS = 6.0
-"""Pixels that a smile pulls them outwards."""
+"""Pixels by which a smile pulls the corners outwards."""
 _SMILING = np.concatenate([np.arange(31, 36), np.arange(48, 68)])
-"""Points of a smile that follow it: nostrils and mouth. Eyes and brows have numbers of their own."""
+"""Points that follow a smile: nostrils and mouth. Eyes and brows have numbers of their own."""
 _STEP = 0.12
-"""The outline is grown by this share of its distance from the middle or not at all: what the person's own reaches
-beyond is filled in (`turned_rim`). With as many steps of 0.06 as are needed these three numbers alone told 67 % of 26
-tracks of 11 clips apart by what was drawn of them before; with this one 15 %."""
+"""The outline is grown by this share of its distance from the middle, or not at all; what the person's own outline
+reaches beyond is filled in (`turned_rim`). With as many steps of 0.06 as are needed, these three numbers alone told 67
+% of 26 tracks of 11 clips apart by what was rendered of them before; with this one step 15 %."""
 _HOLDS = 0.25
-"""How far from the step, in steps, the need has to be for a change."""
+"""Distance of the need from the step, in steps, from which the growth changes."""
 _EASE = 0.15
-"""Share of the way to a new growth that is gone in a frame."""
+"""Share of the way to a new growth that is covered in one frame."""
 _SIDES, _BOTTOM, _TOP = [0, 1, 2, 3, 13, 14, 15, 16, 68, 80], slice(5, 12), slice(71, 78)
 
 
 @dataclass(frozen=True)
 class RestingSolid:
-    """A surrogate at rest, looking where the mean face does."""
+    """A surrogate at rest that looks where the mean face looks."""
 
     shape: Points
     """float64 (81, 2), the model's frame."""
@@ -65,8 +65,11 @@ class RestingSolid:
 
     @classmethod
     def of(cls, shape: Points, model: AppearanceModel, slopes: Points | None = None) -> RestingSolid:
-        """Of a surrogate's shape (81, 2). slopes (81, 2): how much farther away the surface of the mean face gets at
-        each point for a pixel right and down (`aam.surface`); without, its depth is the mean's."""
+        """The solid of a surrogate's shape (81, 2).
+
+        slopes (81, 2): how much farther away the surface of the mean face gets at each point for a pixel right and down
+        (`aam.surface`); without them the depth is the mean's.
+        """
         rest = facing(shape, model.mean_shape, model.depth)
         if slopes is None:
             return cls(rest, model.depth)
@@ -74,8 +77,10 @@ class RestingSolid:
 
 
 class Growth:
-    """How much larger the outline of a track's surrogate is drawn, so that the person's head lies behind it: three
-    numbers in coarse steps, for its sides, bottom and top, which ease from one step to the next."""
+    """The growth of the outline of a track's surrogate, so that the person's head lies behind it.
+
+    It is three numbers in coarse steps, for sides, bottom and top, which ease from one step to the next.
+    """
 
     def __init__(self) -> None:
         self._step: Points | None = None
@@ -103,7 +108,7 @@ class Growth:
 
 
 def _most_of(values: Points) -> float:
-    """What four fifths of values (n,) do not exceed."""
+    """The value that four fifths of values (n,) do not exceed."""
     return float(np.sort(values)[int(0.8 * (len(values) - 1))])
 
 
@@ -112,8 +117,10 @@ def _stepped(need: Points) -> Points:
 
 
 def gestured(rest: RestingSolid, gesture: Gesture, smile: Points) -> RestingSolid:
-    """A surrogate at rest with a gesture of eyes and mouth; smile (81, 2): what a whole one moves
-    (`AppearanceModel.smile`)."""
+    """A surrogate at rest with a gesture of eyes and mouth.
+
+    smile (81, 2): how far a whole smile moves each point (`AppearanceModel.smile`).
+    """
     shape, depth = rest.shape.copy(), rest.depth.copy()
     shape[_SMILING] += gesture.smile * smile[_SMILING]
     _move_mouth(shape, depth, gesture)
@@ -125,7 +132,7 @@ def gestured(rest: RestingSolid, gesture: Gesture, smile: Points) -> RestingSoli
 
 
 def _move_mouth(shape: Points, depth: Points, gesture: Gesture) -> None:
-    """Shut the mouth of a shape at rest (81, 2) and open it as the gesture says, in place; so with its depth (81,)."""
+    """Shut the mouth of a shape at rest (81, 2) and open it by the gesture, in place; its depth (81,) likewise."""
     between = shape[_PAIRS].mean(axis=1)
     shape[_PAIRS[:, 0]], shape[_PAIRS[:, 1]] = between, between
     left, right = shape[list(MOUTH_CORNERS)]
@@ -149,7 +156,7 @@ def _move_mouth(shape: Points, depth: Points, gesture: Gesture) -> None:
 
 
 def _opened(lids: Points, share: float) -> Points:
-    """Lids (6, 2) with their distance from the line of their corners scaled."""
+    """Lids (6, 2) whose distance from the line of their corners is scaled."""
     along = lids[3] - lids[0]
     foot = lids[0] + np.outer((lids - lids[0]) @ along / max(float(along @ along), 1e-9), along)
     moved: Points = foot + share * (lids - foot)

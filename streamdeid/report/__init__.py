@@ -1,4 +1,4 @@
-"""What a run says of itself: what is counted (`counts`), the redaction report, its audit, the contact sheet.
+"""What a run reports about itself: its counts (`counts`), the redaction report, its audit and the contact sheet.
 
-Names, hashes, counts and times. No vector, no key, no path, no password.
+These hold names, hashes, counts and times. They hold no vector, no key, no path and no password.
 """

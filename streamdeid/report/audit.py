@@ -1,7 +1,7 @@
-"""A finished run's report read again: what it guarantees and counted, what to mind, and whether its files are these.
+"""Reads and checks the report of a finished run, lists warnings about the run, and compares its files with its hashes.
 
-A report is no proof: whoever can change a video can write a report for it. What is checked is that it is whole, that
-its counts agree with each other, and that files at hand are those whose hashes it names.
+A report is no proof: whoever can change a video can write a report for it. The audit checks that the report is whole,
+that its counts agree with each other, and that the files at hand have the hashes that it names.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MOST, _MOST_BITS = 1 << 53, 64.0
-"""Beyond any run; larger numbers only serve to make a reader stumble."""
+"""Counts, and leakage in bits, from which a report is refused: no run reaches them."""
 _MANY_HIDDEN = 0.1
-"""Share of faces without a new one from which it is worth a warning: viewers see a blur, and no expression there."""
+"""Share of faces without a new face above which there is a warning: viewers see a blur there, and no expression."""
 _RENAMED = {"rungs": "levels", "price_bits": "leakage_bits", "worst_price_bits": "worst_leakage_bits"}
-"""Names of version 1."""
+"""Names of fields in version 1, and in version 2."""
 _HIDDEN = ("soft redaction", "solid", "mean face", "solid fill")
-"""Levels that show no face of a person's own, in this version and earlier ones."""
+"""Protection levels that show no face of a person's own, in this version and in earlier ones."""
 
 
 @dataclass(frozen=True)
 class FileCheck:
-    """Whether a file that a report names is the one that is here."""
+    """The comparison of a file that a report names with the file at hand."""
 
     role: str
     """"input", "output", "model" or "gallery"."""
     name: str
     sha256: str
-    """As the report has it."""
+    """The hash in the report."""
     matches: bool | None
-    """None: not found."""
+    """Whether the file at hand has this hash; None: no such file was found."""
     shipped: bool = False
-    """Found among the models that come with this streamdeid."""
+    """True when the file was found only among the models that come with this streamdeid."""
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Counts of all files of a run."""
+    """Counts over all files of a run."""
 
     frames: int
     faces: int
     people: int | None
-    """Told apart in each file, summed; None for a mask."""
+    """Persons told apart in each file, summed; None for a mask."""
     levels: Mapping[str, int]
     provisional: ProvisionalCounts | None
-    """None where no file has such faces."""
+    """Counts of provisional faces; None where no file has them."""
 
     @staticmethod
     def of(files: Sequence[FileReport]) -> Totals:
-        """Sum up some files."""
+        """The sums over some files."""
         levels: Counter[str] = Counter()
         for one in files:
             levels.update(one.levels)
@@ -90,8 +90,8 @@ def _summed(counts: Sequence[ProvisionalCounts]) -> ProvisionalCounts | None:
 def read_report(path: Path) -> Report:
     """Read and check a report.
 
-    Raises InputError when it cannot be read, is cut off, is no report or contradicts itself, SettingsError when a newer
-    version of streamdeid wrote it.
+    Raises InputError when the file cannot be read, is cut off, is no report or contradicts itself, SettingsError when
+    a newer version of streamdeid wrote it.
     """
     try:
         values = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
@@ -117,7 +117,7 @@ def read_report(path: Path) -> Report:
 
 
 def file_report_of(values: Any) -> FileReport:
-    """What a report says of one file, from JSON values. Raises ValueError."""
+    """The report of one file, from JSON values. Raises ValueError."""
     report: FileReport = _value(FileReport, values, "")
     return report
 
@@ -134,7 +134,7 @@ def _as_today(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def warnings_of(report: Report) -> list[str]:
-    """What somebody who is handed this run should mind, in plain words, gravest first."""
+    """Warnings for a person who receives the results of this run, in plain words, the gravest first."""
     files, choice = report.files, report.choice
     totals = Totals.of(files)
     surrogates: Counter[str] = Counter()
@@ -219,7 +219,7 @@ def check_files(report: Report, directories: Sequence[Path]) -> list[FileCheck]:
         named.setdefault(side.name, set()).add(side.sha256)
     here = {name: [_hash_of_file(path) for path in _found(name, directories)] for name in named}
     checks = [
-        # A file of the same name that is another one of this report's is simply not the one that is looked for.
+        # A file of this name may be another file of this report. It is then ignored, and is no mismatch.
         FileCheck(
             role, side.name, side.sha256, _verdict(side.sha256, [h for h in here[side.name] if _own(h, side, named)])
         )
@@ -257,7 +257,7 @@ def _hash_of_file(path: Path) -> str:
 
 
 def _hash_of_model(path: Path) -> str:
-    """The content hash; empty, which matches nothing, for a damaged file."""
+    """The content hash of a model; for a damaged file an empty text, which matches nothing."""
     try:
         return read_arrays(path)[1]
     except ModelError:
@@ -315,10 +315,10 @@ def _check(report: Report) -> None:
 
 
 def _value(kind: Any, value: Any, where: str) -> Any:
-    """A JSON value as the type that a report's field has; ValueError names the first place where that cannot be.
+    """A JSON value as the type that a report's field has. ValueError names the first place where that is impossible.
 
-    Fields that this version does not know are passed over: fields are only ever added within a version, and those
-    added later have a default.
+    Fields that this version does not know are passed over, since fields are only ever added within a version. Fields
+    that were added later have a default.
     """
     if dataclasses.is_dataclass(kind):
         if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Contact sheets: faces cut out of frames, row above row, column by column at equal times."""
+"""Contact sheets: rows of faces that are cut out of frames; the faces in one column are of one time."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ def contact_sheet(rows: Sequence[Sequence[Picture]], labels: Sequence[str] = ())
 
 
 def check_sheet_path(path: Path, *, overwrite: bool) -> None:
-    """Raises SettingsError for a name that is no picture's or is taken, OutputError when its directory is missing."""
+    """Raise SettingsError for a name that is no picture's or is taken, OutputError when its directory is missing."""
     if path.suffix.lower() not in _FORMATS:
         raise SettingsError(f"a sheet is a {', '.join(_FORMATS[:-1])} file, not {path.name}")
     check_paths(path, None, overwrite)
 
 
 def write_sheet(path: Path, sheet: Picture, *, overwrite: bool, mode: int = 0o666) -> None:
-    """Write an RGB sheet (h, w, 3), whole or not at all. mode: who may read and write it, at most.
+    """Write an RGB sheet (h, w, 3), whole or not at all. mode: the most permissions that the file may get.
 
-    Raises OutputError, and SettingsError for a file that is there and is to stay.
+    Raises OutputError, and SettingsError for a file that exists and may not be replaced.
     """
     _, data = cv2.imencode(path.suffix, cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
     write_whole(path, data.tobytes(), overwrite=overwrite, mode=mode)

@@ -1,4 +1,4 @@
-"""The one count of what was done to the frames of a recording: in one pass, in two, or rendered again."""
+"""Counts what was done to the frames of a recording that is filtered in one pass or two, or rendered again."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from streamdeid.core.frames import Redaction
 
 KEPT = 400
-"""People whom a report tells apart. The first ones of a long recording are told together."""
+"""How many people a report lists one by one. The first people of a longer recording are counted together."""
 EARLIER = "earlier"
-"""Key of all of them."""
+"""Key under which the first people are counted together."""
 
 
 @dataclass
 class Counts:
-    """What was covered, left and filled in some frames."""
+    """How many faces were redacted or left as they are, and how many areas were filled, in some frames."""
 
     frames: int = 0
     shown: int = 0
@@ -28,11 +28,11 @@ class Counts:
     levels: Counter[str] = field(default_factory=Counter)
     """Redactions of faces, by the label of their protection level."""
     persons: dict[int, Counter[str]] = field(default_factory=dict)
-    """The same by person, 0 for nobody known; empty for a mask, which tells nobody apart."""
+    """The same by person, 0 for an unknown person; empty for a mask, which tells nobody apart."""
 
     def add(self, redactions: Sequence[Redaction], persons: Mapping[int, int] | None, *, cut: int, left: int) -> None:
-        """Count a frame. persons: whom each track shows, 0 for nobody known; None for a mask. cut: redactions that were
-        cut to their limits. left: faces that were left as they are."""
+        """Count a frame. persons: by track, the person that it shows, 0 for an unknown one; None for a mask. cut:
+        redactions that were cut to their limits. left: faces that were left as they are."""
         self.frames += 1
         self.cut += cut
         self.shown += left
@@ -43,13 +43,13 @@ class Counts:
                 self.regions += 1
 
     def redacted(self, level: str, person: int | None, times: int = 1) -> None:
-        """Count redactions of one level and one person; None for a mask."""
+        """Count redactions of one protection level and one person. person: 0 for an unknown one, None for a mask."""
         self.levels[level] += times
         if person is not None:
             self.persons.setdefault(person, Counter())[level] += times
 
     def together(self, other: Counts) -> None:
-        """Count what other frames of the same recording have."""
+        """Add the counts of other frames of the same recording."""
         self.frames += other.frames
         self.shown += other.shown
         self.regions += other.regions
@@ -70,12 +70,13 @@ class Counts:
 
     @property
     def by_level(self) -> dict[str, int]:
-        """`levels`, in the order of their names."""
+        """`levels`, sorted by name."""
         return dict(sorted(self.levels.items()))
 
     @property
     def by_person(self) -> dict[str, dict[str, int]]:
-        """By person number, "0" for nobody known, `EARLIER` for all but the last `KEPT` people together."""
+        """Redactions by person number and level: "0" for unknown people, `EARLIER` for all but the last `KEPT` people
+        together."""
         known = sorted(self.persons.keys() - {0})
         first: Counter[str] = Counter()
         for person in known[:-KEPT]:

@@ -1,7 +1,7 @@
-"""The report of a run: what was done, to which bytes, with which guarantee. Versioned JSON.
+"""The report of a run, versioned JSON: what was done, to which bytes, with which guarantee.
 
-It holds names, hashes, counts and timings. No vector, no key, no path of a key, no directory: a report can be handed on
-with its video. Fields are only ever added within a version.
+It holds names, hashes, counts and timings. It holds no vector, no key, no path of a key and no directory, so a report
+can be handed on with its video. Fields are only ever added within a version.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from streamdeid.surrogates.choice import KEPT, PROVISIONAL, PROVISIONAL_FACTOR, 
 
 SCHEMA = "streamdeid.report"
 VERSION = 2
-"""2: protection levels are called so, and the leakage of preserved attributes; `audit` reads version 1 too."""
+"""Version 2 has the names "levels" and "leakage" where version 1 had others; `audit` reads version 1, too."""
 
 _MOST_BYTES = 1 << 28
-"""No report is larger: one over a hundred thousand files takes a tenth of it."""
+"""Bytes of the largest report: a report over a hundred thousand files takes a tenth of this."""
 _LIBRARIES = ("streamdeid", "ai-edge-litert", "mediapipe", "numpy", "numba", "av")
 
 
 @dataclass(frozen=True)
 class RunChoice:
-    """What was asked for, and what it guarantees."""
+    """What the user asked for, and what this guarantees."""
 
     method: str
     k: int | None
     """None for a mask."""
     q: float | None
-    """None unless the method draws."""
+    """None unless the method samples."""
     factor: float | None
     """By how much looking at a surrogate can raise the chance of naming its person; None: no such bound."""
     preserved: tuple[str, ...]
     leakage_bits: float
-    """What the preserved attributes tell on average over the gallery."""
+    """Leakage of the preserved attributes, on average over the gallery."""
     worst_leakage_bits: float
     """The same for the rarest class."""
     transfer: str | None
@@ -62,19 +62,19 @@ class RunChoice:
     gallery_sha256: str
     guarantee: str
     whitelisted_pictures: int = 0
-    """How many pictures of people who are left unfiltered were given. Nothing else of them is kept."""
+    """How many pictures were given of people who stay unfiltered. The report keeps nothing else of them."""
     regions: tuple[str, ...] = ()
     """Fixed areas that were filled, as x,y,w,h."""
     min_face: float | None = None
-    """Width in pixels of the smallest face looked for; None: by the picture's size."""
+    """Width in pixels of the smallest face that is searched for; None: by the picture's size."""
     detector_interval: int | None = None
-    """Frames within which every part of the picture was searched; None in reports from before there was a choice."""
+    """Frames within which every part of the picture was searched; None in reports from before this setting existed."""
     strict: bool = False
-    """Whether faces that show no synthetic one were filled with one colour instead of redacted softly."""
+    """Whether faces without a synthetic face were filled with one colour instead of a soft redaction."""
     children: bool = False
     """Whether everybody got a child's face."""
     register_days: float | None = None
-    """Days for which the register that was used remembers people; None without one."""
+    """Days for which the register that was used remembers people; None without a register."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class FileSide:
 
     @staticmethod
     def of(path: Path) -> FileSide:
-        """Measure a file; reads it once."""
+        """The name, hash and size of a file, which is read once."""
         digest = hashlib.sha256()
         with path.open("rb") as file:
             while block := file.read(1 << 20):
@@ -98,22 +98,23 @@ class FileSide:
 
 @dataclass(frozen=True)
 class ProvisionalCounts:
-    """Faces that were drawn before it was known, or without it ever being known, whose place they take."""
+    """Counts of provisional faces: surrogates that are sampled while, or though, the person is not known."""
 
     factor: float
-    """By how much a look at one can raise the chance of naming its person, whatever attributes are preserved."""
+    """By how much looking at a provisional face can raise the chance of naming its person, whatever is preserved."""
     shown: int
-    """Tracklets (heads, for as long as it was clear that each is one and the same) that were shown by one."""
+    """Tracklets (each is one head, for as long as it is clearly the same) that were shown with a provisional face."""
     kept: int
-    """Persons who have one for good."""
+    """Persons who keep their provisional face for good."""
     tested: int
-    """How many were compared with the person's own face once that was known: none, for the outcome would tell of it."""
+    """How many provisional faces were compared with the person's real face once that was known. This is always 0,
+    since the outcome would give information about the real face."""
     replaced: int
-    """Tracklets that were seen to go over to another face, since somebody was recognised who has one."""
+    """Tracklets whose face was seen to change, because a person was recognised who already has another face."""
 
     @staticmethod
     def of(surrogates: Surrogates | None, replaced: int) -> ProvisionalCounts | None:
-        """Those of a run; None for a mask and for fixed maps, which have no such faces."""
+        """The counts of a run; None for a mask and for fixed maps, which have no provisional faces."""
         if surrogates is None or math.isinf(surrogates.factor):
             return None
         counts = surrogates.counts
@@ -132,7 +133,7 @@ class PictureFormat:
 
 @dataclass(frozen=True)
 class Timings:
-    """Where the time went."""
+    """How long the parts of the work took."""
 
     start_up_seconds: float
     """Surrogates and self-test; for the first file of a run also models and detector."""
@@ -142,7 +143,7 @@ class Timings:
     """Process time of all threads, decoding and encoding included."""
     frames_per_second: float
     peak_memory_mib: float | None
-    """Of the whole process so far; None where the system does not tell."""
+    """Of the whole process so far; None where the system does not say."""
 
 
 @dataclass(frozen=True)
@@ -150,15 +151,15 @@ class EditCounts:
     """What a reviewer's edits did to a recording."""
 
     visible_frames: Mapping[str, int]
-    """By person who was left visible: frames in which the original shows."""
+    """By person who was left visible: the frames in which the original shows."""
     wanted_frames: Mapping[str, int]
-    """By person: frames in which the original was to show; in the others something else had to stay covered."""
+    """By person: the frames in which the original was to show; in some the redaction had to stay all the same."""
     covered_places: int
     covered_frames: int
-    """Places covered by hand, and frames with one."""
+    """Places that were redacted by hand, and frames with such a place."""
     removed_tracks: int
     removed_frames: int
-    """Tracks with a redaction taken away as false, and frames in which one was."""
+    """Tracks from which a redaction was removed as false, and frames with such a removal."""
     regions: int
     region_frames: int
     joined: int
@@ -166,39 +167,39 @@ class EditCounts:
     other_surrogates: int
     doubts_looked_at: int | None
     doubts_not_looked_at: int | None
-    """Of the review's list; None where the list was not made."""
+    """Doubts of the review's list; None where the list was not made."""
 
 
 @dataclass(frozen=True)
 class ReviewReport:
-    """What an analysis and a reviewer had to do with a file."""
+    """How an analysis and the edits of a reviewer were used for a file."""
 
     analysis: str
-    """What became of the analysis, in words."""
+    """How the analysis was used, in words."""
     edits: EditCounts | None = None
     """What the edits did; None where there were none."""
     reviewer: str = ""
-    """Who, where that is to be told."""
+    """The name of the reviewer, where it is to be told."""
     reviewed: str = ""
-    """When, ISO 8601, where that is to be told."""
+    """The time of the review, ISO 8601, where it is to be told."""
     frames_rendered: int | None = None
-    """Frames that were rendered again, the others were copied from the earlier output; None: all were rendered."""
+    """Frames that were rendered again; the others were copied from the earlier output. None: all were rendered."""
 
 
 @dataclass(frozen=True)
 class FileReport:
-    """One file that was filtered."""
+    """The report of one file that was filtered."""
 
     input: FileSide
     output: FileSide
     picture: PictureFormat
     frames: int
     faces: int
-    """Covered places, summed over the frames."""
+    """Redactions of faces, summed over the frames."""
     people: int | None
-    """Persons told apart; None for a mask, which knows nobody."""
+    """Persons told apart; None for a mask, which tells nobody apart."""
     levels: Mapping[str, int]
-    """Covered places by protection level: `own face`, `posed face`, `soft redaction`, `solid`, `mask`. In earlier
+    """Redactions by protection level: `own face`, `posed face`, `soft redaction`, `solid`, `mask`. In earlier
     reports: `own face quiet`, `synthetic`, `mean face`, `solid fill`."""
     persons: Mapping[str, Mapping[str, int]]
     """The same by person number; "0" stands for faces whose person was never decided, "earlier" for the first
@@ -219,14 +220,14 @@ class FileReport:
     review: ReviewReport | None = None
     """None where there was neither an analysis nor edits."""
     segments: int = 0
-    """Segments of a file that was filtered in two passes; 0: in one pass."""
+    """Segments of a file that was filtered in two passes; 0: the file was filtered in one pass."""
     one_pass: str = ""
-    """Why in one pass, where two were asked for."""
+    """Why the file was filtered in one pass where two were asked for."""
     dropped_parts: tuple[str, ...] = ()
-    """What was left out of streams that were copied: comments and pictures in headers, tags, notes."""
+    """What was left out of copied streams: comments and pictures in headers, tags, notes."""
     cut: int = 0
-    """Redactions of faces that were not seen, which would be larger but for the limits of docs/filter.md (1.6 times the
-    face, a quarter of the picture), summed over the frames; among `faces`."""
+    """Redactions of faces that were not seen which were cut to the limits of docs/filter.md (1.6 times the face, a
+    quarter of the picture), summed over the frames; among `faces`."""
     provisional: ProvisionalCounts | None = None
     """None for masks and fixed maps, in a run that repeats an analysis, and in earlier reports."""
 
@@ -253,10 +254,10 @@ class Report:
 
 
 def versions() -> dict[str, str]:
-    """Versions of streamdeid, the libraries that its pixels depend on, Python and the machine. "none" is what is not
-    installed: mediapipe mostly, and ai-edge-litert where it has no wheel."""
+    """Versions of streamdeid, the libraries that its pixels depend on, Python and the machine. A library that is not
+    installed is "none": mostly mediapipe, and ai-edge-litert where it has no wheel."""
     found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
-    # OpenCV says itself which it is: it comes as four packages, of which several may be installed over one another.
+    # OpenCV states its own version: it comes as four packages, and several may be installed over one another.
     return found | {name: _installed(name) for name in _LIBRARIES} | {"opencv-python": cv2.__version__}
 
 
@@ -268,13 +269,13 @@ def _installed(name: str) -> str:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """The report as JSON values; whom a reviewer left visible comes first."""
+    """The report as JSON values; the people whom a reviewer left visible come first."""
     visible = left_visible(report.files)
     return {**({"left_visible": visible} if visible else {}), "schema": SCHEMA, "version": VERSION, **asdict(report)}
 
 
 def left_visible(files: Sequence[FileReport]) -> list[str]:
-    """Whom a reviewer left visible, in words, by file and person, and what redactions were taken away."""
+    """Lines that say, by file, which persons a reviewer left visible and which redactions were removed."""
     visible = [
         f"{one.input.name}: person {person} VISIBLE in {frames} frames"
         for one in files
@@ -291,9 +292,9 @@ def left_visible(files: Sequence[FileReport]) -> list[str]:
 
 
 def check_report_path(path: Path, *, overwrite: bool = False) -> None:
-    """Raise SettingsError where something is there that is no report and is to stay, OutputError where no file can be.
+    """Raise SettingsError for a file that is no report and may not be replaced, OutputError where no file can be.
 
-    An earlier report is replaced without a word.
+    An earlier report may always be replaced.
     """
     check_paths(path, None, overwrite or is_report(path))
 
@@ -313,20 +314,20 @@ def is_report(path: Path) -> bool:
 
 
 def write_report(path: Path, report: Report, *, overwrite: bool = False) -> None:
-    """Write a report as indented JSON; it is whole, or as it was. Raises as `check_report_path` does."""
+    """Write a report as indented JSON; the file is whole then, or as it was. Raises as `check_report_path` does."""
     text = json.dumps(as_json(report), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     write_whole(path, json_bytes(text), overwrite=overwrite or is_report(path))
 
 
 def finite(value: float) -> float | None:
-    """The value, or None where there is none: JSON knows no infinity."""
+    """The value, or None where it is not finite: JSON has no infinity."""
     return value if math.isfinite(value) else None
 
 
 def peak_memory_mib() -> float | None:
-    """Largest resident size of this process so far, MiB; None where the system does not tell."""
+    """Largest resident size of this process so far, MiB; None where the system does not say."""
     with contextlib.suppress(OSError, StopIteration, ValueError):
-        # What `getrusage` says below is never less than what the process had that started this one (Linux).
+        # `getrusage`, below, never says less than the memory of the process that started this one (Linux).
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
     try:

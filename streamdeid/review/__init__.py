@@ -1,4 +1,4 @@
-"""The review desk: what to look at first, edits, and the page on which they are made.
+"""The review desk: it ranks what to look at first, takes edits, and serves the page on which they are made.
 
-It changes no pixels itself: what leaves is rendered by `runs`.
+This package changes no pixels of a video: `runs` renders the output.
 """

@@ -1,4 +1,4 @@
-"""The pages of the desk: pictures, the state, and edits. Who may ask says `service.access`."""
+"""The web application of the desk: pictures, the state, and edits. `service.access` decides who may use it."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _FILES = {"/": "index.html"} | {
     for name in ("desk.css", "desk.js", "stage.js", "timeline.js", "lists.js", "dialogs.js", "asking.js")
 }
 _SHARED = {"/token.js": "token.js"}
-"""What the page has from the preview page."""
+"""Files of the preview page that the desk's page uses, too."""
 _LARGEST = 16 << 20
-"""Bytes of a request: a place drawn over an hour has 100,000 boxes."""
+"""Most bytes of a request: a place drawn over an hour has 100,000 boxes."""
 _MOST_PLACES = 500
-"""Frames whose places are told at a time."""
+"""Most frames whose places are given in one answer."""
 
 Answer = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass
 class Open:
-    """What the desk needs: there from the start, or when the analysis is read."""
+    """An opened recording: its pictures and the state of the desk."""
 
     pictures: Pictures
     desk: Desk
@@ -50,17 +50,17 @@ class Open:
 
 @dataclass
 class DeskOpening:
-    """A desk that opens: `open` is set when everything is read, `failed` when it cannot be."""
+    """A desk that is being opened: `open` is set when all files are read, `failed` when they cannot be read."""
 
     open: Open | None = None
     failed: str = ""
 
 
 class DeskPages:
-    """The application's answers. Edits are made one at a time, in the loop; pictures in threads."""
+    """The application's answers. Edits are made one at a time in the event loop, pictures in threads."""
 
     def __init__(self, opening: DeskOpening, finish: Callable[[], None]) -> None:
-        """finish: ends the server."""
+        """finish: called to end the server."""
         self._opening, self._finish = opening, finish
         self._threads = ThreadPoolExecutor(2, "pictures")
         self._follow_thread = ThreadPoolExecutor(1, "follow")
@@ -68,7 +68,7 @@ class DeskPages:
         self._thumbnails: dict[tuple[int, int], bytes] = {}
 
     def app(self, http: HttpSettings) -> ASGIApp:
-        """The application for those who may look."""
+        """The application, with access checks."""
         posts: Mapping[str, Callable[[Desk, Any], str]] = {
             "/edit": self._edit,
             "/undo": lambda desk, asked: f"Undone: {desk.undo()}.",
@@ -97,7 +97,7 @@ class DeskPages:
         return guarded(app, http, {*_FILES, *_SHARED, "/favicon.ico"})
 
     def close(self) -> None:
-        """Stop what runs in threads."""
+        """Stop the threads."""
         self._following.stop.set()
         self._threads.shutdown(cancel_futures=True)
         self._follow_thread.shutdown(cancel_futures=True)
@@ -127,7 +127,7 @@ class DeskPages:
         )
 
     def _changing(self, what: Callable[[Desk, Any], str]) -> Answer:
-        """An answer that changes the edits and tells the new state."""
+        """An answer that changes the edits and returns the new state."""
 
         async def answer(request: Request) -> Response:
             if self._opening.open is None:
@@ -160,7 +160,8 @@ class DeskPages:
     # Pictures
 
     def _picture(self, made: Callable[[Open, int], Callable[[], bytes] | None]) -> Answer:
-        """An answer with a picture that is made in a thread. made: given a frame's or a person's number; -1 is none."""
+        """An answer with a picture that is made in a thread. made: called with the number of a frame or a person, or -1
+        for a bad number; returns None if there is no such picture."""
 
         async def answer(request: Request) -> Response:
             if self._opening.open is None:
@@ -254,7 +255,7 @@ class DeskPages:
     # The end
 
     async def _closed(self, request: Request) -> Response:
-        """The page was closed: nothing of the recording stays in memory."""
+        """Handle the closing of the page: drop all pictures of the recording from memory."""
         self._following.stop.set()
         if self._opening.open is not None:
             pictures = self._opening.open.pictures
@@ -268,7 +269,7 @@ class DeskPages:
 
 
 def _followed_to_the_end(keys: Any, scene: tuple[int, int], pictures: Pictures, following: Following) -> None:
-    """Follow; what cannot be decoded ends it."""
+    """Follow a box to its end; a recording that cannot be decoded ends it, too."""
     try:
         with pictures.to_follow() as recording:
             follow(keys, scene, ReducedPictures(lambda frame: recording.frame(frame).y), following)
@@ -279,7 +280,7 @@ def _followed_to_the_end(keys: Any, scene: tuple[int, int], pictures: Pictures, 
 
 
 async def _json(request: Request) -> Any:
-    """The body as JSON, None when there is none. Raises SettingsError."""
+    """Read the body as JSON, None if it is empty. Raises SettingsError."""
     data = b""
     try:
         async for piece in request.stream():

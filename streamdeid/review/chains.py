@@ -1,4 +1,4 @@
-"""Chains: what the detector found again and again at a place that no redaction covers."""
+"""Chains: repeated sightings of what may be one face, at a place that no redaction covers."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from streamdeid.review.columns import Columns
 from streamdeid.review.stretches import sides
 
 _LONGEST_BREAK = 1.5
-"""Seconds between two sightings of a chain: tiles are searched once in 32 frames."""
+"""Most seconds between two sightings of a chain: tiles are searched once in 32 frames."""
 _REACH, _REACH_PER_SECOND = 0.5, 2.0
-"""How far the next sighting may lie, in sides of the face, and how much farther for each second."""
+"""Largest distance to the next sighting, in sides of the face, and how much it grows with each second."""
 _MOST = 32
-"""Sightings of a frame that are followed, at most: a detector may find a thousand."""
+"""Most sightings of a frame that are followed: a detector may find a thousand."""
 _OPEN = 128
-"""Chains that may still go on, at most; those that began first are over then."""
+"""Most chains that may still be continued; if there are more, those that began first are ended."""
 _AS_LARGE = 0.5
-"""The smaller of two neighbours' sides over the larger, at least."""
+"""Smallest ratio of the smaller to the larger side of two consecutive sightings of a chain."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Sightings, in order of time, of what may be one face that nothing covers."""
+    """Sightings, in order of time, of what may be one face that no redaction covers."""
 
     frames: Ints
     boxes: Floats
@@ -45,12 +45,12 @@ class Chain:
 
     @cached_property
     def side(self) -> float:
-        """Usual length of the shorter side, pixels."""
+        """Median length of the boxes' shorter side, pixels."""
         return float(np.median(sides(self.boxes)))
 
 
 def chains(columns: Columns) -> list[Chain]:
-    """All chains, by their first frame."""
+    """All chains, sorted by their first frame."""
     found = columns.found
     longest = _LONGEST_BREAK * columns.rate
     open_ones: list[list[int]] = []
@@ -86,8 +86,9 @@ def chains(columns: Columns) -> list[Chain]:
 
 
 def _open(columns: Columns) -> Ints:
-    """Sightings, rows of `Found`, that no redaction is for and the middle half of whose box lies within none; of each
-    frame the likeliest."""
+    """Rows of `Found` that no decision refers to and the middle half of whose box lies within no redaction.
+
+    Of each frame only the `_MOST` with the highest evidence."""
     found, rows = columns.found, columns.covered
     left = np.flatnonzero(~found.taken)
     quarter = (found.box[left, 2:] - found.box[left, :2]) / 4

@@ -1,4 +1,4 @@
-"""A recording's redactions and sightings as columns, for looking through all of it at once."""
+"""A recording's redactions and sightings as columns, for searching the whole recording at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamdeid.core.arrays import Flags, Floats, Ints
 
 @dataclass(frozen=True)
 class Covered:
-    """Redactions of tracks, by frame, (n,) or (n, 4)."""
+    """Redactions of tracks, and faces of tracks that were left as they are, sorted by frame, (n,) or (n, 4)."""
 
     frame: Ints
     track: Ints
@@ -20,14 +20,14 @@ class Covered:
     face: Ints
     """Row of `Found`; -1 where the face was lost."""
     box: Floats
-    """What was changed, x0, y0, x1, y1 in pixels."""
+    """Box of the changed pixels: x0, y0, x1, y1 in pixels."""
     place: Floats
     """Box of the track, in pixels."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """All that the detector found, by frame, (m,) or (m, 4)."""
+    """All faces that the detector found, sorted by frame, (m,) or (m, 4)."""
 
     frame: Ints
     box: Floats
@@ -36,27 +36,27 @@ class Found:
     presence: Floats
     """The landmarker's confidence; 0 without landmarks."""
     taken: Flags
-    """Whether a redaction is for it."""
+    """Whether a decision refers to the face."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A recording."""
+    """The columns of a recording."""
 
     size: tuple[int, int]
     """Width and height in pixels."""
     rate: float
     """Frames per second."""
     scene: Ints
-    """By frame."""
+    """Number of the scene of each frame."""
     covered: Covered
     starts: Ints
-    """int64 (frames + 1,): where the redactions of each frame begin, and where the last one's end."""
+    """int64 (frames + 1,): first row of each frame in `covered`, and the end of the last frame's rows."""
     found: Found
 
     @staticmethod
     def of(columns: AnalysisColumns, size: tuple[int, int], rate: float) -> Columns:
-        """The columns of an analysis. size: width and height in pixels. rate: frames per second."""
+        """Make the columns of an analysis. size: width and height in pixels. rate: frames per second."""
         found, rows = columns.found, columns.decisions
         own = rows.track > 0
         frame = rows.frame[own].astype(np.int64)
@@ -83,5 +83,5 @@ class Columns:
         )
 
     def rows(self, frame: int) -> slice:
-        """Where the redactions of a frame are among the covered ones."""
+        """The rows of a frame in `covered`."""
         return slice(int(self.starts[frame]), int(self.starts[frame + 1]))

@@ -1,4 +1,4 @@
-"""The state of the desk: a recording, what was found in it, and the edits, each written as soon as it is made."""
+"""The state of the desk: a recording, its analysis, and the edits, which are written as soon as one is made."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from streamdeid.review.recorded import LEVELS, Recorded, of_spans, runs
 
 VISIBLE, REMOVED, BY_HAND = range(len(LEVELS), len(LEVELS) + 3)
 STATES = (*LEVELS, "left visible", "redaction removed", "covered by hand")
-"""What a run of the timeline shows, by its number."""
+"""Names of the states that a run of the timeline can have, by number."""
 
 
 class DoubtRange(Protocol):
-    """What to look at, as `review.doubts` ranks it."""
+    """A doubt to look at, as `review.doubts` ranks it."""
 
     @property
     def name(self) -> str: ...
@@ -55,7 +55,7 @@ class DoubtRange(Protocol):
 
 @dataclass(frozen=True)
 class Names:
-    """What the files are called on the page."""
+    """The names of the files that the page shows."""
 
     recording: str
     output: str
@@ -73,27 +73,28 @@ class Desk:
         edits: Edits,
         save: Callable[[Edits], None],
     ) -> None:
-        """save: writes the edits; raises OutputError, and then nothing changes here either."""
+        """save: writes the edits. If it raises OutputError, nothing changes here either. Raises SettingsError for edits
+        that do not fit."""
         self.names, self.recorded, self.doubts = names, recorded, doubts
         self._edits, self._save = edits, save
         check_done(recorded.places, (recorded.width, recorded.height), (*edits.done, *edits.undone))
         self._now = Applied(recorded.places, edits.done)
         self._rendered = self._in_output()
         self.version = 0
-        """Rises with each change."""
+        """A number that rises with each change."""
 
     @property
     def edits(self) -> Edits:
-        """As they are written."""
+        """The edits as they are written."""
         return self._edits
 
     def at(self, frame: int) -> tuple[FrameEdits, FrameEdits]:
-        """What the edits do to a frame, and what those that the output holds did to it."""
+        """The effect of the edits on a frame, and the effect of those edits that the output holds."""
         return self._now.at(frame), self._rendered.at(frame)
 
     def make(self, edit: Edit, *, confirmed: bool = True) -> None:
-        """Make an edit. Raises SettingsError for one that does not fit, and for one that was not confirmed and leaves
-        somebody visible who was covered; OutputError when it cannot be written."""
+        """Make an edit. Raises SettingsError for an edit that does not fit, and for an unconfirmed one that makes a
+        redacted place visible; OutputError when the edits cannot be written."""
         edits = self._edits
         done = (*edits.done, edit)
         check_done(self.recorded.places, (self.recorded.width, self.recorded.height), done)
@@ -102,7 +103,7 @@ class Desk:
         self._take(replace(edits, done=done, undone=()))
 
     def undo(self) -> str:
-        """Take the last edit back; what it was. Raises SettingsError where there is none, OutputError."""
+        """Undo the last edit; return its description. Raises SettingsError if there is none, and OutputError."""
         if not self._edits.done:
             raise SettingsError("there is nothing to undo")
         *done, last = self._edits.done
@@ -110,7 +111,7 @@ class Desk:
         return in_words(last)
 
     def redo(self) -> str:
-        """Make the edit undone last again; what it is. Raises SettingsError where there is none, OutputError."""
+        """Redo the last undone edit; return its description. Raises SettingsError if there is none, and OutputError."""
         if not self._edits.undone:
             raise SettingsError("there is nothing to redo")
         first, *rest = self._edits.undone
@@ -118,7 +119,7 @@ class Desk:
         return in_words(first)
 
     def look(self, doubt: str, looked: bool) -> None:
-        """Note that a doubt was looked at, or take that back. Raises SettingsError for an unknown one, OutputError."""
+        """Note that a doubt was looked at, or undo that. Raises SettingsError for an unknown doubt, and OutputError."""
         if doubt not in {one.name for one in self.doubts}:
             raise SettingsError("there is no such doubt")
         names = [name for name in self._edits.looked_at if name != doubt]
@@ -132,14 +133,14 @@ class Desk:
         self.version += 1
 
     def _in_output(self) -> Applied:
-        """What the edits that the output holds do."""
+        """The effect of the edits that the output holds."""
         rendered = self._edits.rendered
         return Applied(self.recorded.places, () if rendered is None else rendered.edits)
 
-    # What the page is told
+    # Answers to the page
 
     def state(self) -> dict[str, Any]:
-        """All but pictures and places of single frames, as JSON."""
+        """All that the page shows as JSON, without pictures and the places of single frames."""
         recorded, edits = self.recorded, self._edits
         looked = set(edits.looked_at)
         return {
@@ -170,12 +171,12 @@ class Desk:
         }
 
     def places_of(self, first: int, count: int) -> list[dict[str, Any]]:
-        """What is in some frames, as JSON: time, redactions, places covered by hand, regions."""
+        """Contents of `count` frames from `first` on, as JSON: time, redactions, places redacted by hand, regions."""
         last = min(first + count, len(self.recorded.times))
         return [self._places(frame) for frame in range(max(first, 0), last)]
 
     def thumbnail_of(self, person: int) -> tuple[int, Box] | None:
-        """Frame and box that show a person's surrogate best: the largest of the best level. None for nobody known."""
+        """Frame and box that show a person's surrogate best: the widest of the best level. None without such a box."""
         recorded = self.recorded
         rows = np.flatnonzero((self._now.person == person) & (recorded.level > 0)) if person > 0 else np.empty(0, int)
         if not len(rows):
@@ -186,13 +187,13 @@ class Desk:
         return int(recorded.places.frame[best]), (x0, y0, x1, y1)
 
     def _held(self) -> int:
-        """How many of the edits, from the first, the output holds."""
+        """How many edits, counted from the first, the output holds."""
         held = () if self._edits.rendered is None else self._edits.rendered.edits
         pairs = zip(held, self._edits.done, strict=False)
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _new_person(self) -> int:
-        """Larger than that of any person, of one parted and taken back, too."""
+        """A new number of a person, larger than any other, also than numbers from edits that were undone."""
         edits = (*self._edits.done, *self._edits.undone)
         known = [int(one) for one in self.recorded.places.persons]
         return max([0, *known, *(one.new for one in edits if isinstance(one, PartPerson))]) + 1

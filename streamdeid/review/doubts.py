@@ -1,8 +1,8 @@
-"""What to look at first in a recording: doubts, the worst first.
+"""Ranks the doubts about a recording, the worst first, so that a reviewer knows what to look at.
 
-One entry stands for one thing: a second doubt about the same place and time, or about the same track then, is left to
-the worse one. Every sixth place is for who somebody is (whose doubts are seldom as bad as a face that was missed), so
-that a person is met early, too.
+Doubts about the same place and time, or about the same track at that time, are merged into the worst of them. Every
+sixth place in the list is for a doubt about a person's identity. Those doubts are seldom as bad as a missed face, and
+would otherwise come late.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from streamdeid.review.questions import WHO, Question, about_chains, about_perso
 from streamdeid.review.stretches import stretches
 
 LEAST = 0.02
-"""Severity up to which something is not worth a look."""
+"""Severity up to which a doubt is left out."""
 _MOST = 5_000
-"""Doubts that are told at most, the worst."""
+"""Most doubts that are kept, the worst ones."""
 _TURN = 6
-"""Every so many places one is for who somebody is."""
+"""One of so many places in the list is for a doubt about a person's identity."""
 _BETWEEN = 0.2
-"""Seconds between two doubts up to which they are about the same time."""
+"""Largest distance in seconds of two doubts that are about the same time."""
 _SAME_PLACE = 0.1
 """Intersection over union above which two boxes are the same place."""
 _PERIOD = 10
-"""Seconds by which doubts are looked up."""
+"""Length in seconds of the periods by which doubts are looked up."""
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """Something to look at."""
+    """A part of a recording that a reviewer should look at."""
 
     name: str
-    """Its own among those of a recording, the same in every run: kind, track or place, and first frame."""
+    """Unique in a recording and the same in every run: kind, track or place, and first frame."""
     kind: str
     first: int
     last: int
-    """First and last frame that it is about, counted from 0, both included."""
+    """First and last frame that the doubt is about, counted from 0, both included."""
     track: int
-    """Number of the track; 0 for what is no track's."""
+    """Number of the track; 0 if the doubt is about no track."""
     person: int
-    """Number of the person; 0 for nobody."""
+    """Number of the person; 0 if not known."""
     box: Box
-    """x0, y0, x1, y1 in pixels: around the places that it is about; may reach beyond the frame."""
+    """x0, y0, x1, y1 in pixels: around the places that the doubt is about; may reach beyond the frame."""
     severity: float
     """0 to 1, 1 the worst."""
     why: str
@@ -59,7 +59,7 @@ class Doubt:
 def doubts(analysis: Analysis, known: AnalysisColumns | None = None) -> list[Doubt]:
     """The doubts of a recording, the worst first; the same in every run.
 
-    known: columns of the analysis, where they were read already. Raises InputError for a damaged file.
+    known: columns of the analysis, if they were read already. Raises InputError for a damaged file.
     """
     header = analysis.header
     read = columns_of(analysis.frames) if known is None else known
@@ -78,9 +78,10 @@ def doubts(analysis: Analysis, known: AnalysisColumns | None = None) -> list[Dou
 
 
 def _merged(asked: Sequence[Question], rate: float) -> list[Question]:
-    """Without those that are about the same thing as a worse one, which grows by them; both worst first.
+    """Merge questions about the same thing into the worst of them. asked and result: the worst first.
 
-    Each person is a thing of its own.
+    A worse question takes over the frames and the box of a merged one that is more than half as severe. Questions of
+    the kind "person" are not merged.
     """
     kept: list[Question] = []
     near: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -111,7 +112,7 @@ def _same_thing(a: Question, b: Question, between: float) -> bool:
 
 
 def _grown(worse: Question, by: Question) -> Question:
-    """The worse of two, about the frames and places of both."""
+    """The worse of two questions, extended to the frames and places of both."""
     a, b = worse.box, by.box
     box = min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
     return replace(worse, first=min(worse.first, by.first), last=max(worse.last, by.last), box=box)
@@ -124,7 +125,9 @@ def _overlap(a: Box, b: Box) -> float:
 
 
 def _in_turn(asked: Sequence[Question]) -> list[Question]:
-    """Worst first, but every `_TURN`-th place is for who somebody is, and those have no other place."""
+    """The questions with the worst first, but every `_TURN`-th place is for one about a person's identity.
+
+    Such questions get no other place as long as there are others."""
     who = [one for one in asked if one.subject == WHO][::-1]
     where = [one for one in asked if one.subject != WHO][::-1]
     row: list[Question] = []
@@ -135,7 +138,7 @@ def _in_turn(asked: Sequence[Question]) -> list[Question]:
 
 
 def _named(asked: Sequence[Question]) -> list[Doubt]:
-    """Questions as doubts, in their order; of two that would have one name the second gets a number."""
+    """The questions as doubts, in the same order; a second doubt with the same name gets a number."""
     found: list[Doubt] = []
     times: dict[str, int] = defaultdict(int)
     for one in asked:

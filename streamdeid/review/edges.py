@@ -1,8 +1,8 @@
-"""Where a redaction begins or ends though nothing says why: late starts, early ends, and gaps between the two.
+"""Questions about redactions that begin or end for no visible reason: late starts, early ends, and gaps between them.
 
-A face comes in at the border, with a cut, or from behind somebody. One that is there all at once, in the middle of the
-picture and beside nobody, was likely there before. Where the look-ahead covers places before a start or after an end,
-less is open.
+A face appears at the border, with a cut, or from behind another person. A face that appears suddenly in the middle of
+the picture, beside nobody, was probably there before. Where the look-ahead redacts places before a start or after an
+end, less is left unprotected.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from streamdeid.review.questions import WHERE, Question, urgency
 from streamdeid.review.stretches import Stretch, around, centres, corners
 
 _LIKELY = 0.8
-"""Severity of a sure face that begins or ends in the middle of the picture with no ground."""
+"""Severity of a certain face whose redaction begins or ends in the middle of the picture for no reason."""
 _AT_BORDER = 0.15
-"""Share of it that is left at the border ..."""
+"""Share of this severity that is left at the border of the picture."""
 _INSIDE = 0.1
-"""... which a face has left when it is so far away, in sides."""
+"""Distance from the border, in sides, from which a face no longer counts as at the border."""
 _STANDS, _STANDS_THERE = 0.02, 0.6
-"""Sides that a face goes less than in `_AHEAD` seconds if it stands, and the share that is left at the border then: who
-stands there does not leave."""
+"""A face stands still if it moves less than the first, in sides, in `_AHEAD` seconds. Then the second is the share that
+is left at the border: a person who stands there does not leave."""
 _BESIDE, _COVERED, _SOON = 0.7, 0.5, 1.25
-"""What is left of it beside another redaction, and where the look-ahead covers the place for longer; and how much more
-it is soon after a cut or before the next: people do not appear a second after a cut."""
+"""Factors of the severity: beside another redaction; where the look-ahead redacts the place for longer; and soon after
+a cut or before the next, since people do not appear a second after a cut."""
 _AHEAD = 0.12
-"""Seconds for which a face is taken to go on as it went."""
+"""Seconds for which a face is assumed to go on moving as before."""
 _LONGEST_GAP, _OVERLAP = 3.0, 0.5
-"""Seconds between an end and a start that may be one face's; and for which both may be covered."""
+"""Most seconds between an end and a start that may be one face's, and most seconds for which the two may overlap."""
 _REACH, _REACH_PER_SECOND = 0.5, 2.0
-"""How far apart the two may be, in sides, and how much farther for each second."""
+"""Largest distance between such an end and start, in sides, and how much it grows with each second between them."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Edge:
-    """Where a stretch begins or ends, away from cuts."""
+    """The beginning or the end of a stretch, if it is not at a cut."""
 
     stretch: Stretch
     begins: bool
     bound: int
-    """First or last frame of its scene."""
+    """First frame of the scene for a beginning, last frame for an end."""
     likely: float
-    """How much speaks for a face before or after it, 0 to 1."""
+    """How likely it is that there is a face before the beginning or after the end, 0 to 1."""
 
     @property
     def frame(self) -> int:
@@ -61,7 +61,7 @@ class _Edge:
 
 
 def about_edges(columns: Columns, found: Sequence[Stretch]) -> Iterator[Question]:
-    """Gaps, late starts and early ends."""
+    """Questions about gaps, late starts and early ends."""
     edges = _edges(columns, found)
     starts = sorted((one for one in edges if one.begins), key=lambda one: one.frame)
     by_track: dict[int, list[_Edge]] = defaultdict(list)
@@ -74,7 +74,7 @@ def about_edges(columns: Columns, found: Sequence[Stretch]) -> Iterator[Question
         if start is None:
             continue
         taken |= {end, start}
-        if start.frame > end.frame + 1:  # else one cover hands over to the next
+        if start.frame > end.frame + 1:  # otherwise the next redaction follows at once
             yield _gap(end, start)
     reach = round(columns.rate)
     for one in edges:
@@ -119,7 +119,8 @@ def _edge(columns: Columns, one: Stretch, begins: bool, bound: int) -> _Edge:
 
 
 def _going(one: Stretch, begins: bool, rate: float) -> Floats:
-    """How far, in pixels, (4,), a face goes on beyond its end, or had to go to come from before its start."""
+    """How far a face moves in `_AHEAD` seconds after its end, or back before its start, added to each corner of its
+    box; pixels (4,)."""
     few = max(2, min(len(one.places), round(_AHEAD * rate)))
     row = centres(one.places[:few] if begins else one.places[::-1][:few])
     shift = (row[0] - row[-1]) / max(len(row) - 1, 1) * _AHEAD * rate
@@ -127,7 +128,7 @@ def _going(one: Stretch, begins: bool, rate: float) -> Floats:
 
 
 def _next_start(columns: Columns, end: _Edge, starts: Sequence[_Edge], taken: set[_Edge]) -> _Edge | None:
-    """The start, of those by frame, that is nearest to an end and may be the same face's."""
+    """The start nearest to an end that may be the same face's, or None. starts: sorted by frame."""
     low, high = (
         bisect.bisect_left(starts, end.frame + seconds * columns.rate, key=lambda one: one.frame)
         for seconds in (-_OVERLAP, _LONGEST_GAP)
@@ -142,7 +143,7 @@ def _next_start(columns: Columns, end: _Edge, starts: Sequence[_Edge], taken: se
 
 
 def _apart(end: _Edge, start: _Edge, rate: float) -> float:
-    """How far a start is from an end, over what a face can go; infinite for another face's."""
+    """Distance between a start and an end, divided by how far a face can move; infinite if they are two faces'."""
     a, b = max(end.stretch.side, 1e-9), max(start.stretch.side, 1e-9)
     if start.stretch is end.stretch or not 0.5 <= a / b <= 2:
         return np.inf
@@ -164,7 +165,7 @@ def _gap(end: _Edge, start: _Edge) -> Question:
 
 
 def _beside(columns: Columns, track: int, frame: int, place: Floats) -> bool:
-    """Whether another redaction is within a quarter of a side in the frame."""
+    """Whether the frame has another redaction within a quarter of the place's side."""
     here = columns.rows(frame)
     others = columns.covered.place[here][columns.covered.track[here] != track]
     reach = 0.25 * min(place[2] - place[0], place[3] - place[1])

@@ -1,4 +1,4 @@
-"""What a page may ask for: one edit as JSON, checked strictly. What does not fit the recording `check_edits` says."""
+"""Reads an edit that the page asks for from JSON, with strict checks; `edits_check` checks it against the recording."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _MOST_NUMBER = 2**31
 
 
 def edit_of(asked: object) -> Edit:
-    """The edit that a JSON value asks for. Raises SettingsError, also for a name too many or too few.
+    """The edit that a JSON value asks for. Raises SettingsError, also for an extra or a missing field.
 
-    A person is only shown with `"confirmed": true`; so is who becomes one with somebody visible (`Desk.make`).
+    A person is only left visible with `"confirmed": true`; the same holds for joining a person with a visible one
+    (`Desk.make`).
     """
     if not isinstance(asked, dict) or not isinstance(asked.get("do"), str) or asked["do"] not in _KINDS:
         raise SettingsError(f"an edit says what to do: one of {', '.join(_KINDS)}")
@@ -39,7 +40,7 @@ def edit_of(asked: object) -> Edit:
 
 
 def box_of(value: object) -> Box:
-    """x0, y0, x1, y1 in pixels. Raises SettingsError."""
+    """Read a box, x0, y0, x1, y1 in pixels, from a JSON value. Raises SettingsError."""
     if not isinstance(value, list) or len(value) != 4 or any(isinstance(one, bool) for one in value):
         raise SettingsError("a box is a list of four numbers")
     if not all(isinstance(one, int | float) and abs(one) < _MOST_NUMBER for one in value):
@@ -51,14 +52,14 @@ def box_of(value: object) -> Box:
 
 
 def whole(value: object, least: int = 0) -> int:
-    """A whole number. Raises SettingsError."""
+    """Read a whole number from `least` on. Raises SettingsError."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < _MOST_NUMBER:
         raise SettingsError(f"a whole number from {least} on is needed")
     return value
 
 
 def keys_of(value: object) -> dict[int, Box]:
-    """Boxes by frame from a list of pairs. Raises SettingsError."""
+    """Read boxes by frame from a list of pairs. Raises SettingsError."""
     if not isinstance(value, list) or not 0 < len(value) <= _MOST_BOXES:
         raise SettingsError("key frames are a list of pairs of a frame and a box")
     found: dict[int, Box] = {}
@@ -104,7 +105,7 @@ _KINDS: dict[str, tuple[tuple[str, ...], Callable[[Asked], Edit]]] = {
 
 
 def in_words(edit: Edit) -> str:
-    """What an edit does, for people to read."""
+    """A sentence for the reviewer that says what an edit does."""
     if isinstance(edit, ShowPerson):
         return f"Person {edit.person} left visible, {_frames(edit.span)}"
     if isinstance(edit, CoverPerson):

@@ -1,9 +1,9 @@
-"""A box that a hand drew, followed by its patch to both sides, until a cut or until the patch is lost.
+"""Follows a box drawn by hand through earlier and later frames, until a cut or until the patch in it is lost.
 
-The patch is found again from frame to frame (`tracking.patches`). Each step is made back again, too: where that leads
-elsewhere, the patch slid onto something, and following ends there, as it does where what is followed no longer looks
-like what was drawn. Then a hand sets the box anew (a key frame); between two key frames the paths from both are
-blended, so each key frame's box holds exactly.
+The patch is found again from frame to frame (`tracking.patches`). Each step is also made backwards. If it does not lead
+back to where it began, the patch has slid onto something else, and following ends. It also ends where the patch no
+longer looks like the drawn one. Then the reviewer sets the box anew (a key frame). Between two key frames the paths
+from both are blended, so that each key frame keeps exactly its box.
 """
 
 from __future__ import annotations
@@ -23,47 +23,48 @@ from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.patches import Small, found_again, small
 
 _BACK = 0.12
-"""Share of a box's longer side by which a step made back again may miss where it came from."""
+"""Share of a box's longer side by which a backward step may miss the place where the forward step began."""
 _UNLIKE = 0.2
-"""Correlation with the patch that was drawn, below which it is something else. A head that turns away keeps more."""
+"""Correlation with the drawn patch below which a patch is something else. A head that turns away stays above it."""
 _UNLIKE_FRAMES = 3
-"""Frames in a row for which it must be so."""
+"""Consecutive frames in which the correlation must be that low before following ends."""
 _PATCH = 32
-"""Pixels of the sides of the patch that is compared."""
+"""Sides, in pixels, of the patch that is compared."""
 _TOGETHER = 64
 """Frames that are read together."""
 _MOST = 1500
-"""Frames to each side after which it ends: a minute at 25 a second."""
+"""Frames in each direction after which following ends: a minute at 25 a second."""
 
 
 @dataclass
 class Following:
-    """A box on its way. Written by the thread that follows, read by others."""
+    """The state of following a box. The following thread writes it, and others read it."""
 
     boxes: dict[int, Box] = field(default_factory=dict)
-    """What was found so far, by frame."""
+    """Boxes found so far, by frame."""
     ends: dict[str, str] = field(default_factory=dict)
-    """Why it ended, for "before" and "after": "cut", "lost", "drifts", "outside", "long", "stopped"."""
+    """Why it ended, for "before" and "after": "cut", "lost", "drifts", "outside", "long", "stopped"; "damage" for both
+    where the recording cannot be decoded."""
     done: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
-    """Set by who no longer wants it."""
+    """Another thread sets it to end following."""
 
 
 Picture = Callable[[int], Small]
-"""A frame, reduced, by its number."""
+"""Gives a reduced frame by its number."""
 
 
 class ReducedPictures:
-    """Frames of a recording reduced for following; those before one that is asked for come along, so that it is quick
-    to go backwards, too."""
+    """Frames of a recording reduced for following. Frames before a requested one are read with it, so that going
+    backwards is quick, too."""
 
     def __init__(self, luma: Callable[[int], Plane]) -> None:
-        """luma: uint8 (h, w) of a frame by its number, quick where one is asked for after the other."""
+        """luma: gives uint8 (h, w) of a frame by its number; quick when frames are asked for in order."""
         self._luma = luma
         self._kept: OrderedDict[int, Small] = OrderedDict()
 
     def __call__(self, number: int) -> Small:
-        """A frame by its number."""
+        """The reduced frame with this number."""
         if number not in self._kept:
             forwards = number - 1 in self._kept
             for each in range(number if forwards else max(number - _TOGETHER + 1, 0), number + 1):
@@ -74,9 +75,10 @@ class ReducedPictures:
 
 
 def follow(keys: Mapping[int, Box], scene: tuple[int, int], picture: Picture, into: Following) -> None:
-    """Follow a box. keys: what a hand drew, by frame, all in one scene. scene: its first and last frame.
+    """Follow a box through a scene. keys: boxes drawn by hand, by frame, all in one scene.
 
-    picture: asked in steps of one frame, forwards and backwards.
+    scene: its first and last frame. picture: called in steps of one frame, forwards and backwards. into: gets the
+    result.
     """
     frames = sorted(keys)
     into.boxes.update(keys)
@@ -95,7 +97,7 @@ def follow(keys: Mapping[int, Box], scene: tuple[int, int], picture: Picture, in
 
 
 def _between(first: int, box: Box, second: int, other: Box, picture: Picture, stop: threading.Event) -> dict[int, Box]:
-    """Boxes of the frames between two key frames: the paths from both, each with the more weight the nearer it is."""
+    """Boxes of the frames between two key frames: the mean of the paths from both, weighted by nearness in time."""
     forth = dict(_found(_way(first, box, second - 1, picture, stop)))
     back = dict(_found(_way(second, other, first + 1, picture, stop)))
     result: dict[int, Box] = {}
@@ -121,7 +123,7 @@ def _found(way: Iterator[tuple[int, Box] | str]) -> Iterator[tuple[int, Box]]:
 def _way(
     begin: int, drawn: Box, towards: int, picture: Picture, stop: threading.Event
 ) -> Iterator[tuple[int, Box] | str]:
-    """Boxes from a frame on, towards another, which is the last; at an earlier end the reason."""
+    """Boxes from after frame `begin` up to frame `towards`; if following ends earlier, the last item is the reason."""
     step = 1 if towards >= begin else -1
     box, shift = np.array(drawn, np.float64), np.zeros(2)
     before = picture(begin)
@@ -166,7 +168,7 @@ def _box(values: Floats) -> Box:
 
 
 def _patch(picture: Small, box: Floats) -> NDArray[np.float32]:
-    """A box's pixels, float32 (_PATCH, _PATCH)."""
+    """A box's pixels, resampled and smoothed, float32 (_PATCH, _PATCH)."""
     x0, y0, x1, y1 = box / picture.factor
     size = np.array([[(x1 - x0) / _PATCH, 0, x0], [0, (y1 - y0) / _PATCH, y0]], np.float32)
     how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP

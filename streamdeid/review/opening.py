@@ -1,4 +1,4 @@
-"""Opening a recording for review: its analysis, its output and its edits are read, and must fit one another."""
+"""Opens a recording for review: reads its analysis, its output and its edits, and checks that they fit together."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from streamdeid.review.recorded import Recorded
 
 @dataclass(frozen=True)
 class Files:
-    """What a review is about."""
+    """The files of a review."""
 
     recording: Path
     output: Path
-    """What was published of it."""
+    """The video that was published of the recording."""
     analysis: Path
     edits: Path
-    """Need not be there yet."""
+    """The edits file, which need not exist yet."""
 
 
 def open_review(files: Files, reviewer: str = "", most_pixels: float = MOST_PIXELS) -> Open:
-    """Read everything; who calls it holds the lock of the edits. reviewer: who it is, where that is to be told.
-    most_pixels: millions that a picture may have.
+    """Read all files of a review. The caller must hold the lock of the edits file.
 
+    reviewer: name to keep with the edits, empty for none. most_pixels: millions of pixels that a picture may have.
     Raises InputError for files that cannot be read or that are not of one recording, SettingsError for edits that do
     not fit it.
     """
     seen = {path: FileIdentity.of(path) for path in (files.recording, files.output)}
-    with ThreadPoolExecutor(2, "hash") as threads:  # they wait for the disk, and the columns for nobody
+    with ThreadPoolExecutor(2, "hash") as threads:  # hashing waits for the disk; the columns need not wait
         hashes = [threads.submit(_sha256, path) for path in (files.recording, files.output)]
         analysis = read_analysis(files.analysis)
         columns = columns_of(analysis.frames)
@@ -56,7 +56,7 @@ def open_review(files: Files, reviewer: str = "", most_pixels: float = MOST_PIXE
         pictures.prepare()
     sha256, output = (one.result() for one in hashes)
     for path, identity in seen.items():
-        identity.check(path)  # what is looked at is what the hash is of
+        identity.check(path)  # the hash must be that of the file that is looked at
     if analysis.header.input.sha256 != sha256:
         raise InputError(f"{files.analysis} is of another recording than {files.recording}")
     edits = read_edits(files.edits) if os.path.lexists(files.edits) else Edits(sha256, len(analysis.frames))
@@ -85,7 +85,7 @@ def _sha256(path: Path) -> str:
 
 
 def _check_output(files: Files, sha256: str, analysis: Analysis, edits: Edits) -> None:
-    """Whether the output is the one of the analysis, or one that holds edits of it. Raises InputError."""
+    """Raise InputError unless the output is the one of the analysis, or the one that holds edits of it."""
     known = {side.sha256 for side in (analysis.end.output,) if side is not None}
     if edits.rendered is not None:
         known.add(edits.rendered.output_sha256)

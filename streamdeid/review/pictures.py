@@ -1,8 +1,8 @@
-"""What the desk shows of a frame: the picture as it will be published, with the edits laid over the earlier output.
+"""Pictures for the desk: a frame as it will be published, with the effect of the edits laid over the earlier output.
 
-A preview: redactions themselves are made anew by `filter --edits`. What is to be left open shows the recording's
-pixels, what is to be covered one plain colour; in doubt that colour. A snapshot covers whatever edits opened, in the
-output too.
+The picture is a preview: `filter --edits` renders the redactions themselves. A place that is to be visible shows the
+recording's pixels. A place that is to be redacted is filled with one colour; where both meet, the colour wins. A
+snapshot also redacts all that edits left visible, in the output too.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from streamdeid.video.files.seeking import SeekingSource, halves
 
 _QUALITY = 85
 _WIDEST = 1280
-"""Pixels to which pictures on the page are reduced."""
+"""Width in pixels to which pictures on the page are reduced."""
 _FOLLOWED = 16 << 20
-"""Bytes of pictures that are kept while following, one frame after the other."""
+"""Bytes of pictures that are kept while a box is followed from frame to frame."""
 _FILL = 64, 128, 128
-"""Luma and chroma of what is to be covered."""
+"""Luma and chroma that fill a place that is to be redacted."""
 _THUMBNAIL = 112
 """Pixels of a thumbnail's sides."""
 _AROUND = 0.25
@@ -36,7 +36,7 @@ _AROUND = 0.25
 
 
 class Pictures:
-    """Frames of a recording and of what was published of it. Several threads may ask."""
+    """Frames of a recording and of its output as JPEG. Several threads may use it."""
 
     def __init__(
         self,
@@ -47,21 +47,23 @@ class Pictures:
         *,
         most_pixels: float = MOST_PIXELS,
     ) -> None:
-        """times: of the recording's frames, seconds. size: (width, height) of the pictures that were analysed, whose
-        pixels all boxes are in; None: the stored one. most_pixels: as for `FileSource`. Raises InputError for files
-        that do not fit together."""
+        """times: those of the recording's frames, seconds. size: (width, height) of the pictures that were analysed, in
+        whose pixels all boxes are; None: the stored size. most_pixels: as for `FileSource`. Raises InputError for
+        files that do not fit together."""
         self._recording = SeekingSource(recording, times, size=size, most_pixels=most_pixels)
         self._output = SeekingSource(output, times, size=size, most_pixels=most_pixels)
         if halves(self._recording.info.stored_size) != halves(self._output.info.stored_size):
             raise InputError(f"{output} was not made of {recording}: its pictures have another size")
 
     def prepare(self) -> None:
-        """List the packets of both files, before the first picture of each is asked for."""
+        """List the packets of both files before their first pictures are asked for."""
         self._output.prepare()
         self._recording.prepare()
 
     def published(self, frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> bytes:
-        """JPEG of a frame as it will be published. now: what the edits do to it. rendered: those in the output."""
+        """JPEG of a frame as it will be published.
+
+        now: the effect of the edits on it. rendered: the effect of those edits that the output holds."""
         planes = self._output.frame(frame)
         opened, covered = _changes(frame, recorded, now, rendered)
         if opened or covered:
@@ -70,7 +72,7 @@ class Pictures:
                 original = self._recording.frame(frame)
                 for box in opened:
                     _copy(original, planes, box)
-                # What stays covered has the last word.
+                # Redactions that stay are copied last.
                 published = self._output.frame(frame)
                 for box in _staying(frame, recorded, now):
                     _copy(published, planes, box)
@@ -79,8 +81,10 @@ class Pictures:
         return planes_as_jpeg(planes, _WIDEST, _QUALITY)
 
     def snapshot(self, frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> bytes:
-        """JPEG of a frame of the output at full size, with what is to be covered filled, and so is what earlier edits
-        left open in the output: nothing of the recording that the filter itself would not have shown."""
+        """JPEG of a frame of the output at full size, without anything that edits made visible.
+
+        Places that are to be redacted are filled, and so are those that earlier edits left visible in the output. So it
+        shows nothing of the recording that the filter itself would not have shown."""
         planes = self._output.frame(frame).copy()
         for box in _changes(frame, recorded, now, rendered)[1]:
             _fill(planes, box)
@@ -90,15 +94,15 @@ class Pictures:
         return planes_as_jpeg(planes)
 
     def original(self, frame: int) -> bytes:
-        """JPEG of a frame of the recording: not to be kept anywhere."""
+        """JPEG of a frame of the recording; it must not be stored anywhere."""
         return planes_as_jpeg(self._recording.frame(frame), _WIDEST, _QUALITY)
 
     def to_follow(self) -> SeekingSource:
-        """The recording, for following a patch in it while pictures are shown; close it."""
+        """Another source of the recording, for following a box in it while pictures are shown; the caller closes it."""
         return self._recording.beside(_FOLLOWED)
 
     def thumbnail(self, frame: int, box: Box) -> bytes:
-        """JPEG of a redaction in the output."""
+        """JPEG of the output around a redaction's box in a frame."""
         planes = self._output.frame(frame)
         width, height = planes.size
         side = max(box[2] - box[0], box[3] - box[1]) * (0.5 + _AROUND)
@@ -115,18 +119,18 @@ class Pictures:
         return planes_as_jpeg(cut, _THUMBNAIL, _QUALITY)
 
     def forget_recording(self) -> None:
-        """Let go of all pictures of the recording."""
+        """Drop all pictures of the recording from memory."""
         self._recording.forget()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close both files."""
         self._recording.close()
         self._output.close()
 
 
 def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> tuple[list[Box], list[Box]]:
-    """Boxes that the edits open, and boxes that they cover, against the output."""
-    # What a hand had covered in the output, and no longer does.
+    """Boxes that the edits make visible, and boxes that they redact, compared with the output."""
+    # Open the places and regions by hand that the output holds and the edits no longer have.
     stays = {*now.places, *((0, box) for box in now.regions)}
     before = (*rendered.places, *((0, box) for box in rendered.regions))
     opened: list[Box] = [_around(one[1]) for one in before if one not in stays]
@@ -134,19 +138,19 @@ def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdi
     for track, box in _boxes(frame, recorded):
         if track in now.open:
             opened.append(box)
-        elif track in rendered.open:  # what the output shows is to be covered again
+        elif track in rendered.open:  # the output leaves it visible, and it is to be redacted again
             covered.append(box)
     return opened, covered
 
 
 def _around(box: Box) -> Box:
-    """A place drawn by hand with all that its redaction may reach: a head is larger than its face."""
+    """A place drawn by hand, enlarged to all that its redaction may reach: a head is larger than its face."""
     dx, dy = box[2] - box[0], box[3] - box[1]
     return box[0] - dx, box[1] - dy, box[2] + dx, box[3] + dy
 
 
 def _boxes(frame: int, recorded: Recorded) -> list[tuple[int, Box]]:
-    """What was changed in a frame, with the track that it was changed for."""
+    """The boxes that were changed in a frame, each with its track."""
     rows = recorded.places.rows(frame)
     tracks, boxes = recorded.places.track[rows].tolist(), recorded.box[rows].tolist()
     return [(track, (x0, y0, x1, y1)) for track, (x0, y0, x1, y1) in zip(tracks, boxes, strict=True) if track]
@@ -159,7 +163,7 @@ def _staying(frame: int, recorded: Recorded, now: FrameEdits) -> list[Box]:
 
 
 def _even(box: Box, width: int, height: int) -> tuple[int, int, int, int]:
-    """The whole pixels around a box, at even places, inside a picture."""
+    """A box enlarged to whole pixels at even coordinates and cut to the picture."""
     x0, y0 = (max(math.floor(value) // 2 * 2, 0) for value in box[:2])
     x1, y1 = (-(-math.ceil(value) // 2) * 2 for value in box[2:])
     return x0, y0, min(x1, width), min(y1, height)

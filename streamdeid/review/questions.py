@@ -1,8 +1,8 @@
-"""What is asked of a recording: doubts before they are ranked, and what is asked of redactions, chains and persons.
+"""Questions: doubts before they are ranked, and those about redactions, chains and persons.
 
-The weights were set by hand on 21 clips, of which four have true misses, and on seeded ones. Other seeds confirmed
-them, no other clips (docs/benchmarks.md, `review_doubts`). Two kinds of grounds count: how sure it is that there is
-(or is not) a face, and whether anything explains what is seen.
+The weights were set by hand on 21 clips, of which four have true misses, and on clips with seeded errors. Other seeds
+confirmed them, but no other clips did (docs/benchmarks.md, `review_doubts`). Two kinds of grounds count: how certain it
+is that there is (or is not) a face, and whether anything explains what is seen.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from streamdeid.review.columns import Columns
 from streamdeid.review.stretches import Stretch, around, centres, corners, sides
 
 WHO = "who"
-"""Subject of a question about who somebody is; others ask where faces are."""
+"""Subject of a question about a person's identity."""
 WHERE = "where"
+"""Subject of a question about where faces are."""
 _LARGE = 40.0
-"""Side in pixels from which a face's size makes nothing less urgent."""
+"""Side of a face in pixels from which its size no longer makes a doubt less urgent."""
 _SMALL = 24.0
-"""Side in pixels below which landmarks say nothing (`protect.levels`)."""
+"""Side in pixels below which landmarks are not informative (`protect.levels`)."""
 _FALSE = 0.5
-"""Severity of a redaction that is surely none of a face: it hides the picture, and no face is open."""
+"""Severity of a redaction that is certainly not of a face: it hides the picture, but leaves no face unprotected."""
 _STILL = 0.3
-"""Sides that a place moves less than, so that it counts as still: backgrounds do not move."""
+"""A place that moves less than this, in sides, counts as still: backgrounds do not move."""
 _MUCH = 0.1
-"""Share of the picture that a redaction has to hide to be a nuisance by its size."""
+"""Share of the picture from which a larger redaction counts as no greater nuisance."""
 _OFTEN = 12
-"""Sightings from which a chain's number says no more."""
+"""Number of sightings from which more of them do not make a chain more severe."""
 _WALKS, _SPREAD = 1.3, 0.6
-"""Sides that a chain has to go in a line to count as walking, and how unlike its sizes may be (logarithm of the ratio)
-before that counts half. In crowd_1080p and people_from_behind, which chose this, six chains of true faces and of a
-painted one that the camera nears go 1.4 to 4.4 sides with 0.1 to 0.3; backgrounds stay below 1 or spread over 0.6."""
+"""Sides that a chain has to move along a line to count fully as walking, and the spread of its sizes (logarithm of the
+ratio) at which that counts half. They were chosen on crowd_1080p and people_from_behind: there six chains of true faces
+and of a painted face that the camera approaches move 1.4 to 4.4 sides with a spread of 0.1 to 0.3; backgrounds stay
+below 1 side or spread over 0.6."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A doubt before it is named and ranked; fields as in `review.doubts.Doubt`."""
+    """A doubt before it is named and ranked; the fields are those of `review.doubts.Doubt`, and `subject`."""
 
     kind: str
     subject: str
@@ -55,12 +57,12 @@ class Question:
 
 
 def urgency(side: float) -> float:
-    """How urgent a face of a size is: 0.4 to 1."""
+    """How urgent a doubt about a face is by the face's side in pixels: 0.4 to 1."""
     return 0.4 + 0.6 * float(np.clip(side / _LARGE, 0, 1))
 
 
 def about_redactions(columns: Columns, found: Sequence[Stretch]) -> Iterator[Question]:
-    """Redactions that look like no face, short and small ones, and places that are guessed."""
+    """Questions about redactions that do not look like a face, short and small ones, and guessed places."""
     picture = float(columns.size[0] * columns.size[1])
     for one in found:
         moved = float(np.hypot(*np.ptp(centres(one.places), axis=0)))
@@ -76,7 +78,7 @@ def about_redactions(columns: Columns, found: Sequence[Stretch]) -> Iterator[Que
 
 
 def _weakness(one: Stretch, rate: float) -> tuple[str, str]:
-    """Kind and sentence for a redaction that is hardly a face's."""
+    """Kind of a question about a redaction, and its sentence for the reviewer."""
     if len(one.frames) < 0.5 * rate:
         return "short track", "Covered for a moment only: is it a face, and is it covered before and after?"
     if float(one.seen.mean()) < 0.4:
@@ -89,7 +91,7 @@ def _weakness(one: Stretch, rate: float) -> tuple[str, str]:
 
 
 def _guesses(columns: Columns, one: Stretch) -> Iterator[Question]:
-    """Between two sightings, where the place is guessed for long."""
+    """Questions about long gaps between two sightings, in which the place is guessed."""
     seen = np.flatnonzero(one.seen)
     long = np.flatnonzero(np.diff(seen) > max(3.0, 0.2 * columns.rate))
     for a, b in zip(seen[long].tolist(), seen[long + 1].tolist(), strict=True):
@@ -101,7 +103,7 @@ def _guesses(columns: Columns, one: Stretch) -> Iterator[Question]:
 
 
 def about_chains(columns: Columns, found: Sequence[Chain]) -> Iterator[Question]:
-    """What was found, once or again and again, and is covered by nothing."""
+    """Questions about chains: sightings, one or several, that no redaction covers."""
     for one in found:
         better = float(np.sort(one.evidence)[len(one.evidence) // 2 :].mean())
         sure = float(np.clip((better - 0.3) / 0.35, 0, 1))
@@ -118,7 +120,7 @@ def about_chains(columns: Columns, found: Sequence[Chain]) -> Iterator[Question]
 
 
 def _walks(one: Chain) -> float:
-    """How much a chain goes like a face: steadily in one direction, in one size; 0 to 1."""
+    """How much a chain moves like a face, 0 to 1: steadily in one direction and with a constant size."""
     if len(one.frames) < 3:
         return 0.0
     time = one.frames - one.frames.mean()
@@ -131,7 +133,7 @@ def _walks(one: Chain) -> float:
 
 
 def _part_of_another(columns: Columns, one: Chain) -> bool:
-    """Whether it lies mostly at a larger face that is covered: a part of it, such as an eye or an ear."""
+    """Whether a chain lies mostly at a larger redacted face, and so is a part of it, such as an eye or an ear."""
     rows, hits = columns.covered, 0
     for frame, box in zip(one.frames.tolist(), one.boxes, strict=True):
         places = rows.place[columns.rows(frame)]
@@ -144,7 +146,7 @@ def _part_of_another(columns: Columns, one: Chain) -> bool:
 
 
 def about_persons(columns: Columns, found: Sequence[Stretch]) -> Iterator[Question]:
-    """Changes of person, persons that were never confirmed, and each person once."""
+    """Questions about changes of person and unconfirmed persons, and one question for each person."""
     by_person: dict[int, list[Stretch]] = {}
     for one in found:
         for person in np.unique(one.persons[one.persons > 0]).tolist():

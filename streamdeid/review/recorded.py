@@ -1,6 +1,6 @@
-"""What the page shows of a recording, read from its analysis once, as columns.
+"""The data of a recording that the page shows, read once from its analysis as columns.
 
-Of 45,000 frames with six people this is 20 MB; the analysis itself may stay in its file.
+For 45,000 frames with six people they take 20 MB; the analysis itself may stay in its file.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from streamdeid.analysis.records import Analysis
 from streamdeid.core.arrays import Ints
 
 LEVELS = ("shown", "own face", "posed face", "soft redaction", "solid", "mask", "region")
-"""Protection levels by their number here, the weakest first; any other counts as a mask."""
+"""Protection levels by their number here, the weakest first; any other level counts as a mask."""
 _RENAMED = {"own face quiet": "posed face"}
-"""What earlier versions called one of them: a person's surrogate, not on the person's own landmarks."""
+"""A level of earlier versions and its number here: a person's surrogate that is not on the person's own landmarks."""
 _OTHER = LEVELS.index("mask")
 
 
@@ -35,20 +35,20 @@ class Recorded:
     times: NDArray[np.float64]
     """Presentation time of each frame, seconds, float64 (frames,)."""
     cuts: tuple[int, ...]
-    """Numbers of the frames that a scene begins with, but for the first."""
+    """Numbers of the frames that begin a scene, without the first scene."""
     places: Places
     level: NDArray[np.uint8]
     """(n,): row of `LEVELS`."""
     cause: NDArray[np.uint8]
     """(n,): row of `causes`."""
     causes: tuple[str, ...]
-    """Why no better level."""
+    """Names of the causes why a place did not get a better level."""
     box: NDArray[np.float32]
-    """(n, 4): x0, y0, x1, y1 in pixels: what was changed."""
+    """(n, 4): x0, y0, x1, y1 in pixels: box of the changed pixels."""
 
     @staticmethod
     def of(analysis: Analysis, known: AnalysisColumns | None = None) -> Recorded:
-        """Read an analysis. known: its columns, where they were read already. Raises InputError for a damaged file."""
+        """Read an analysis. known: its columns, if they were read already. Raises InputError for a damaged file."""
         columns = columns_of(analysis.frames) if known is None else known
         header, rows = analysis.header, columns.decisions
         ours = np.array([_number(one) for one in columns.levels] or [0], np.uint8)
@@ -66,21 +66,21 @@ class Recorded:
         )
 
     def scene_of(self, frame: int) -> tuple[int, int]:
-        """First and last frame of the scene of a frame."""
+        """First and last frame of the scene that a frame belongs to."""
         first = max((cut for cut in self.cuts if cut <= frame), default=0)
         return first, min((cut for cut in self.cuts if cut > frame), default=len(self.times)) - 1
 
 
 def _number(level: str) -> int:
-    """Row of `LEVELS` of a level by its name, an earlier version's too."""
+    """Row of `LEVELS` for a level's name, also for one of an earlier version."""
     name = _RENAMED.get(level, level)
     return LEVELS.index(name) if name in LEVELS else _OTHER
 
 
 def runs(frame: Ints, state: NDArray[np.uint8]) -> list[int]:
-    """Run lengths of what is highest in each frame, as first frame, number of frames, state, and so on.
+    """Run lengths of the highest state of each frame: first frame, number of frames, state, then those of the next run.
 
-    frame: int64 (n,), rising, where there is something. state: uint8 (n,).
+    frame: int64 (n,), rising. state: uint8 (n,), the states in these frames. Frames without a state end a run.
     """
     if not len(frame):
         return []
@@ -93,5 +93,5 @@ def runs(frame: Ints, state: NDArray[np.uint8]) -> list[int]:
 
 
 def of_spans(spans: Sequence[tuple[int, int]], state: int) -> list[int]:
-    """Spans of frames as run lengths of one state."""
+    """Spans of frames as run lengths (`runs`) of one state."""
     return [value for first, last in spans for value in (first, last - first + 1, state)]

@@ -1,4 +1,4 @@
-"""The desk's server: on this machine only, with a token made for this one time, until Ctrl-C or "finish"."""
+"""The desk's server: it serves this machine only, with a new token each time, until Ctrl-C or "finish"."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ async def serve_desk(
     ready: Callable[[str], None],
     signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT),
 ) -> int:
-    """Serve until it is finished; 0, or the number of the signal that ended it.
+    """Serve until the desk is finished; return 0, or the number of the signal that ended it.
 
-    port: 0 for any. read: everything that the desk needs, called in a thread while the page is already there. ready:
-    called with the address, token included. signals: those that end it, none outside the main thread.
-    Raises SettingsError when it cannot listen, and what `read` raises.
+    port: 0 for any free one. read: reads everything that the desk needs; called in a thread while the page is already
+    served. ready: called with the address, token included. signals: those that end it; must be empty outside the main
+    thread. Raises SettingsError when it cannot listen, and what `read` raises.
     """
     http = HttpSettings(port=port, token=secrets.token_hex(_TOKEN_BYTES), own_pages_only=True)
     loop = asyncio.get_running_loop()
@@ -47,12 +47,12 @@ async def serve_desk(
         safe.callback(pages.close)
         web = asyncio.create_task(server.run())
         await server.started(web)
-        ready(f"{server.address}#token={http.token}")  # behind "#": no browser sends it to anybody
+        ready(f"{server.address}#token={http.token}")  # no browser sends the part after "#" to a server
         reading = loop.run_in_executor(None, _opened, opening, read)
         try:
             await asyncio.wait((ended, reading), return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
-                reading.result()  # raises what reading did
+                reading.result()  # raises what reading raised
                 await ended
         finally:
             server.stop()

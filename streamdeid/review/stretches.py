@@ -1,4 +1,4 @@
-"""Stretches: the frames over which a track is covered without a break, and what is known of each."""
+"""Stretches: runs of consecutive frames in which a track is redacted, and what is known about each of them."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from streamdeid.core.faces import SURE
 from streamdeid.review.columns import Columns
 
 _LIKE_A_FACE = 0.4, 0.8
-"""Evidence at which a sighting says nothing for a face, and at which it says all."""
+"""Mean evidence that counts as no sign of a face, and mean evidence that counts fully."""
 _PLENTY = 5
-"""Sightings from which their number says no more for a face."""
+"""Number of sightings from which more of them do not make a face more likely."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A track in consecutive frames of one scene."""
+    """A redacted track in consecutive frames of one scene."""
 
     track: int
     frames: Ints
-    """int64 (n,), one by one."""
+    """int64 (n,): consecutive frame numbers."""
     places: Floats
     """float64 (n, 4): box of the track, pixels."""
     boxes: Floats
-    """float64 (n, 4): what was changed."""
+    """float64 (n, 4): box of the changed pixels."""
     seen: Flags
     """(n,): whether the detector saw the face in the frame."""
     evidence: Floats
-    """(n,), of a face that was seen, else 0."""
+    """(n,): evidence of a face that was seen, else 0."""
     presence: Floats
-    """(n,), the landmarker's, 0 without landmarks."""
+    """(n,): presence by the landmarker, 0 without landmarks."""
     persons: Ints
-    """(n,), 0 for nobody."""
+    """(n,): person, 0 if not known."""
 
     @property
     def first(self) -> int:
@@ -49,19 +49,19 @@ class Stretch:
 
     @cached_property
     def side(self) -> float:
-        """Usual length of the places' shorter side in frames in which the face was seen, pixels."""
+        """Median of the places' shorter side in pixels, in frames in which the face was seen, if there are any."""
         rows = self.seen if self.seen.any() else np.ones_like(self.seen)
         return float(np.median(sides(self.places[rows])))
 
     @cached_property
     def person(self) -> int:
-        """The last person that it was, 0 for nobody."""
+        """The last known person of the stretch, 0 if none was known."""
         known = self.persons[self.persons > 0]
         return int(known[-1]) if len(known) else 0
 
     @cached_property
     def likeness(self) -> float:
-        """How like a face it is, 0 to 1: how sure its better sightings are, whether it has landmarks, how many."""
+        """How much it looks like a face, 0 to 1: by the better half's evidence, the landmarks, and how often seen."""
         if not self.seen.any():
             return 0.0
         better = np.sort(self.evidence[self.seen])[int(self.seen.sum()) // 2 :]
@@ -73,7 +73,7 @@ class Stretch:
 
 
 def stretches(columns: Columns) -> list[Stretch]:
-    """All stretches, by track and time."""
+    """All stretches, sorted by track and time."""
     rows = columns.covered
     order = np.lexsort((rows.frame, rows.track))
     track, frame = rows.track[order], rows.frame[order]
@@ -103,17 +103,17 @@ def stretches(columns: Columns) -> list[Stretch]:
 
 
 def sides(boxes: Floats) -> Floats:
-    """The shorter side of boxes (n, 4), (n,)."""
+    """The shorter sides (n,) of boxes (n, 4)."""
     return np.asarray(np.minimum(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]), dtype=np.float64)
 
 
 def centres(boxes: Floats) -> Floats:
-    """The middles of boxes (n, 4), (n, 2)."""
+    """The centres (n, 2) of boxes (n, 4)."""
     return np.asarray((boxes[:, :2] + boxes[:, 2:]) / 2, dtype=np.float64)
 
 
 def around(boxes: Floats) -> Box:
-    """The box around one or more boxes (n, 4)."""
+    """The smallest box around one or more boxes (n, 4)."""
     return corners(np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)]))
 
 

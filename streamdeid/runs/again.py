@@ -1,7 +1,8 @@
-"""Rendering some segments of a recording again, from its analysis; the others are copied from the earlier output.
+"""Renders some segments of a recording again, from its analysis; the others are copied from the earlier output.
 
-Nothing is searched, followed or recognised again: tracks, tracklets and persons are those of the analysis, and faces
-are those that the key made then. What a face looks like at rest is learned anew from a few seconds before each segment.
+No face is searched, followed or recognised again: tracks, tracklets and persons are those of the analysis, and the
+surrogates are those that the key gave then. What a face looks like at rest is learned anew from a few seconds before
+each segment.
 """
 
 from __future__ import annotations
@@ -35,35 +36,35 @@ from streamdeid.video.files.source import FileSource
 from streamdeid.video.files.spliced import NotSplicedError, Segment, splice
 
 _WARM = 3
-"""Seconds before a segment from which its faces are studied: a face at rest is known after one, steady after two."""
+"""Seconds before a segment from which its faces are studied: a face at rest is known after 1 s, steady after 2 s."""
 _AHEAD = 1
-"""Seconds after a frame that are known when it is decided how its faces are shown, as in the earlier run: a pose is
-held over half a second."""
+"""Seconds after a frame that are analysed before it is decided how its faces are shown, as in the earlier run: a pose
+is held over half a second."""
 
 ALL_AGAIN = PartPerson, AnotherSurrogate
-"""Edits after which a new surrogate is needed: that takes who the person is, which no analysis keeps."""
+"""Edits that need a new surrogate: choosing one takes the person's identity, which no analysis keeps."""
 
 
 @dataclass(frozen=True)
 class RecordedFrames:
-    """A recording as its analysis tells it."""
+    """A recording as its analysis describes it."""
 
     analysis: Analysis
 
     def known(self, index: int) -> Mapping[int, RecordedTrack]:
-        """The tracks of a frame."""
+        """The tracks of a frame, with tracklet and person, by track number."""
         decisions = self.analysis.frames[index].decisions
         return {one.track: RecordedTrack(one.tracklet, one.person) for one in decisions}
 
     def faces(self, frame: Frame, /) -> Sequence[Face]:
-        """What was found in a frame. Raises FailedClosed when the recording is another one."""
+        """The faces that were found in a frame. Raises FailedClosed when the recording is another one."""
         record = self.analysis.frames[frame.index]
         if record.time != frame.time:
             raise FailedClosed(f"the analysis has another time for frame {frame.index}")
         return record.found
 
     def tracks(self, index: int) -> list[Track]:
-        """The tracks of a frame that were covered."""
+        """The tracks of a frame that were redacted."""
         record = self.analysis.frames[index]
         return [
             Track(
@@ -83,7 +84,7 @@ class RecordedFrames:
 
 @dataclass(frozen=True)
 class EditedRecording(RecordedFrames):
-    """The same with edits applied."""
+    """A recording as its analysis describes it, with edits applied."""
 
     applied: Applied
     places: Places
@@ -91,10 +92,10 @@ class EditedRecording(RecordedFrames):
 
 
 class RecordedTracks:
-    """A tracker that says what an analysis keeps; a `protocols.Tracker`."""
+    """A tracker that returns the tracks of an analysis; a `protocols.Tracker`."""
 
     def __init__(self, recorded: RecordedFrames, first: int) -> None:
-        """first: the frame that is asked for first; the others follow it."""
+        """first: the number of the frame that is asked for first; the others follow it in order."""
         self._recorded, self._next = recorded, first
 
     def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]:
@@ -111,25 +112,25 @@ class RecordedChoice:
         self._provisional = analysis.end.provisional
 
     def surrogate(self, person: int, y: Points) -> Surrogate:
-        """The surrogate of a person of that run; one chosen now for anybody else, by y (d,). Raises FailedClosed."""
+        """The surrogate that a person got in that run, or one chosen now by y (d,). Raises FailedClosed."""
         known = self._chosen.get(person)
         if known is None:
             return self._surrogates.surrogate(person, y)
         return self._surrogates.again(person, known.label, known.attempt, known.tracklet or None)
 
     def provisional(self, number: int) -> Surrogate:
-        """What a tracklet of that run was shown by. Raises FailedClosed for one that was shown with no face."""
+        """The provisional surrogate of a tracklet in that run. Raises FailedClosed for a tracklet that had none."""
         known = self._provisional.get(number)
         if known is None:
             raise FailedClosed(f"tracklet {number} had no provisional surrogate")
         return self._surrogates.provisional_again(number, known.label, known.attempt)
 
     def adopt(self, number: int, person: int, y: Points) -> Surrogate:
-        """The surrogate of a person of that run, whom a tracklet shows; else the provisional one."""
+        """The surrogate that the person of a tracklet got in that run; else the provisional one."""
         return self.surrogate(person, y) if person in self._chosen else self._surrogates.adopt(number, person)
 
     def release(self, number: int) -> None:
-        """A tracklet is over."""
+        """Release the surrogate of a tracklet that is over."""
         self._surrogates.release(number)
 
     def forget(self, person: int) -> None:
@@ -144,16 +145,16 @@ def needs_all(*states: Sequence[Edit]) -> bool:
 
 @dataclass(frozen=True)
 class Again:
-    """What renders segments of one recording."""
+    """Renders segments of one recording again."""
 
     recorded: EditedRecording
     source: FileSource
     method: Callable[[], Deidentifier]
-    """Makes what protects faces, edits applied, anew for each segment."""
+    """Makes a new de-identifier, with edits applied, for each segment."""
     write: Callable[[Path], FileSink]
     """The sink for the pictures of a segment."""
     times: Sequence[Fraction]
-    """Of all frames, seconds."""
+    """Presentation times of all frames, seconds."""
 
     def render(
         self,
@@ -167,7 +168,7 @@ class Again:
     ) -> None:
         """Render segments of the earlier output anew and put the output together; it appears when it is whole.
 
-        done: told of each frame that was rendered for it. identity: as for `spliced.splice`. Raises InputError,
+        done: called with each frame that was rendered. identity: as for `spliced.splice`. Raises InputError,
         OutputError, FailedClosed and, where the files cannot be put together, NotSplicedError.
         """
         with scratch() as place:
@@ -191,8 +192,8 @@ class Again:
                     break
 
     def _frames(self, first: int, last: int) -> Iterator[Frame]:
-        """Frames of the recording. Raises NotSplicedError where it can only be read from its beginning: its time stamps
-        run backwards, or there are none."""
+        """The frames `first` to `last` of the recording. Raises NotSplicedError where it can only be read from its
+        beginning: its time stamps run backwards, or there are none."""
         try:
             yield from self.source.between(self.times, first, last)
         except InputError as error:
@@ -200,7 +201,7 @@ class Again:
 
 
 def count_rendered(counts: Counts, done: Done[Any], recorded: EditedRecording) -> None:
-    """Count a frame that was rendered again. Whom a whitelist showed then is shown again."""
+    """Count a frame that was rendered again. People whom a whitelist showed in the earlier run are shown again."""
     whitelisted = sum(one.level == SHOWN for one in recorded.analysis.frames[done.frame.index].decisions)
     done.count(counts)
     counts.shown += whitelisted
@@ -209,8 +210,8 @@ def count_rendered(counts: Counts, done: Done[Any], recorded: EditedRecording) -
 def count_copied(
     counts: Counts, recorded: EditedRecording, segments: Sequence[Segment], by_hand: str, regions: int = 0
 ) -> None:
-    """Count all frames outside of some segments. by_hand: level of what a hand drew. regions: how many fixed areas
-    every frame has filled, besides those that a hand drew."""
+    """Count all frames outside of some segments. by_hand: protection level of places that a reviewer marked. regions:
+    how many fixed areas are filled in every frame, besides those that a reviewer marked."""
     applied, places = recorded.applied, recorded.places
     outside = np.ones(places.frames, np.bool_)
     for segment in segments:

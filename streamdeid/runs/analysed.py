@@ -1,7 +1,7 @@
-"""What a run on a recording keeps beside it (`--analysis`), and how a later run goes on from there.
+"""The analysis that a run keeps beside a recording (`--analysis`), and how a later run uses it.
 
-The faces that a run renders from are those that the file keeps, rounded alike: a later run that reads them publishes
-the same bits.
+A run renders from the faces as the analysis file keeps them, rounded in the same way. So a later run that reads the
+file publishes the same bits.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import SourceInfo
 
 _ASPECT, _AS_STORED = "pixel_aspect", in_words(Fraction(1))
-"""Name under which a header says by which pixel aspect the pictures were made square, and what it says where they were
-not, or where it is from before they ever were."""
+"""Name in a header of the pixel aspect by which the pictures were made square, and its value where they were not made
+square, or where the program that wrote the header never did so."""
 _BEFORE = {_ASPECT: _AS_STORED, "children": False}
-"""Settings that an earlier program did not have, and as what it filtered."""
+"""Settings that an earlier program did not have, with the values that describe what it did."""
 _FOUND_BY = ("threshold", "min_face", "detector_interval", "survey", "tolerant", "lookahead", "coast", _ASPECT)
-"""Settings that what is found depends on: without look-ahead surveys are fewer, and where places are looked at again
-depends on the tracks, and on how far is looked ahead."""
+"""Settings on which the faces that are found depend. Without look-ahead there are fewer surveys. Which places are
+looked at again depends on the tracks and on the length of the look-ahead."""
 _LOOKED = 4
-"""Version of an analysis from which places were looked at again, of tracks as this program numbers them."""
+"""First version of an analysis in which places were looked at again, for tracks numbered as in this program."""
 _LACKS = {1: "keypoints", 2: "looks at places that are not covered", 3: "tracks that go along with a camera"}
 _NOT_DECIDED_BY = (
     "key_file", "detector_deadline", "codec", "crf", "preset", "audio", "keep_metadata", "overwrite", "models",
 )  # fmt: skip
-"""Settings that nothing which is decided depends on; the models are told by their hashes."""
+"""Settings on which no decision depends; the models are identified by their hashes."""
 
 
 def header_of(settings: Settings, models: Models, info: SourceInfo, side: FileSide) -> AnalysisHeader:
-    """What the analysis of a recording by these settings depends on. side: of the recording."""
+    """The header of an analysis: all that it depends on. side: name, hash and size of the recording."""
     names = [one.name for one in fields(settings) if one.name not in _NOT_DECIDED_BY]
     kept = {name: _plain(getattr(settings, name)) for name in names}
-    # Not the setting: what came of it. All places are in these pixels.
+    # Not the setting but its result: all places are in these pixels.
     kept[_ASPECT] = in_words(info.squared_by) if info.squared else _AS_STORED
     return AnalysisHeader(
         input=Side(side.sha256, side.bytes),
@@ -73,34 +73,33 @@ def header_of(settings: Settings, models: Models, info: SourceInfo, side: FileSi
 
 
 def _plain(value: Any) -> str | float | int | bool | tuple[str, ...] | None:
-    """A setting as a file keeps it. What whitelisted pictures are called is not kept, only how many there are, and what
-    tells them from others."""
+    """A setting as a file keeps it. Of whitelisted pictures the file keeps no names, only their number and a hash."""
     if isinstance(value, tuple):
         return _pictures(value) if value and isinstance(value[0], Path) else tuple(str(one) for one in value)
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def _pictures(paths: Sequence[Path]) -> str:
-    """How many pictures, and 16 hexadecimal digits of the SHA-256 of all. They have been read before."""
+    """The number of pictures, and 16 hexadecimal digits of a SHA-256 over all. They have been read before."""
     known = sorted(FileSide.of(path).sha256 for path in paths)
     return f"{len(paths)} ({hashlib.sha256(''.join(known).encode()).hexdigest()[:16]})"
 
 
 def why_not_found_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | None:
-    """Why faces have to be found anew, in words that finish "since …"; None where they need not."""
+    """Why faces have to be found anew, in words that finish "since …"; None where they need not be."""
     if known.input.sha256 != wanted.input.sha256:
         return "it is of another recording"
     return _unlike(known, wanted, _FOUND_BY)
 
 
 def why_too_old(analysis: Analysis) -> str | None:
-    """Why faces have to be found anew, in the same way, because an earlier program found fewer of them."""
+    """Why faces have to be found anew because an earlier program found fewer; as for `why_not_found_so`."""
     lacks = _LACKS.get(analysis.version, "what this one finds")
     return None if analysis.version == VERSION else f"it is of version {analysis.version}, without {lacks}"
 
 
 def why_not_decided_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | None:
-    """Why it has to be decided anew, in the same way."""
+    """Why decisions have to be made anew; as for `why_not_found_so`."""
     return why_not_found_so(known, wanted) or _unlike(known, wanted, sorted(wanted.settings))
 
 
@@ -115,7 +114,7 @@ def _unlike(known: AnalysisHeader, wanted: AnalysisHeader, names: Sequence[str])
 
 
 class FoundBefore:
-    """A detector that says what an analysis keeps of the frames of its recording."""
+    """A detector that returns the faces that an analysis keeps of its recording."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._frames, self._version = analysis.frames, analysis.version
@@ -125,8 +124,10 @@ class FoundBefore:
         return [face for face in self._record(frame).found if not face.again]
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
-        """What came of looking again for the face of a track; None where nobody was seen. Where an earlier program did
-        not look again there may be a face. Raises FailedClosed as a call does."""
+        """The face that was found by looking again for the face of a track; None where none was found.
+
+        Where an earlier program did not look again, a face without evidence at `box`, since there may be one. Raises
+        FailedClosed as a call does."""
         record = self._record(frame)
         if self._version < _LOOKED:
             return Face(box, 0.0, evidence=0.0)
@@ -143,7 +144,7 @@ class FoundBefore:
 
 
 class Kept:
-    """A detector whose faces are as the analysis will keep them."""
+    """A detector that returns the faces of another one as the analysis will keep them."""
 
     def __init__(self, detect: Detector, stored: Callable[[Face], Face]) -> None:
         self._detect, self._stored = detect, stored
@@ -157,7 +158,7 @@ class Kept:
             self._detect.begin(frame)
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
-        """What the detector says when it looks again; one that cannot: that there may be a face."""
+        """The answer of the detector when it looks again; if it cannot, a face without evidence: there may be one."""
         if not isinstance(self._detect, LooksAgain):
             return Face(box, 0.0, evidence=0.0)
         found = self._detect.look_again(frame, track, box, others)
@@ -165,7 +166,7 @@ class Kept:
 
 
 def record_of(done: Done[Any]) -> FrameRecord:
-    """What is kept of a frame."""
+    """The record that an analysis keeps of a frame."""
     pending, decided = done.pending, {one.track: one for one in done.frame.redactions if one.track}
     found, number = found_as_tracked(pending.found, [*(plan.track for plan in done.plans), *pending.tracks])
     decisions = []
@@ -196,11 +197,10 @@ def record_of(done: Done[Any]) -> FrameRecord:
 
 
 def found_as_tracked(found: Sequence[Face], tracks: Sequence[Track]) -> tuple[list[Face], dict[int, int]]:
-    """The faces that were found, also by looking again, and the place of each one that a track has among them, by its
-    `id`.
+    """The faces that were found, those found by looking again too, and by the `id` of a track's face its index in them.
 
-    Where the tracker joined a face that was found twice, the track has the better one with the evidence of both: an
-    object of its own, which is kept in the place of the one that it was made from.
+    Where the tracker joined a face that was found twice, the track's face is the better of the two with the evidence of
+    both. This is a new object, which replaces the one that it was made from.
     """
     faces, number = list(found), {id(face): place for place, face in enumerate(found)}
     for face in [track.face for track in tracks]:
@@ -217,13 +217,13 @@ def found_as_tracked(found: Sequence[Face], tracks: Sequence[Track]) -> tuple[li
 
 @dataclass
 class ChosenSurrogates:
-    """Which surrogate everybody got, in a form that only the key makes a face of."""
+    """Which surrogate each person and tracklet got, in a form that only the key turns into a face."""
 
     by_person: dict[int, ChosenSurrogate]
     by_tracklet: dict[int, ChosenSurrogate] = field(default_factory=dict)
 
     def note(self, done: Done[Any], chosen: Callable[[int], object], provisional: Callable[[int], object]) -> None:
-        """Note the persons of a frame. chosen: the surrogate of a person; provisional: of a tracklet."""
+        """Note the surrogates of a frame. chosen: gives the surrogate of a person; provisional: that of a tracklet."""
         for plan in done.plans:
             if plan.person and plan.person not in self.by_person:
                 _note(self.by_person, plan.person, chosen(plan.person))
@@ -238,14 +238,14 @@ def _note(noted: dict[int, ChosenSurrogate], number: int, one: object) -> None:
 
 
 def key_check(key: bytes | None) -> str:
-    """Tells, to who has a key, whether it is this one: 16 hexadecimal digits; empty without."""
+    """A check value by which the owner of a key recognises it: 16 hexadecimal digits; empty without a key."""
     return "" if key is None else hmac.new(key, b"streamdeid analysis", "sha256").hexdigest()[:16]
 
 
 def why_not_believed(analysis: Analysis, key: bytes) -> str | None:
-    """Why an analysis is not believed by who has this key, in words that finish "since …"; None where it is.
+    """Why a run with this key does not believe an analysis, in words that finish "since …"; None where it does.
 
-    Raises InputError for one that was made with this key, and then changed.
+    Raises InputError for an analysis that was made with this key and then changed.
     """
     if analysis.end.key_check != key_check(key):
         return "the analysis was not made with this key"
@@ -255,7 +255,7 @@ def why_not_believed(analysis: Analysis, key: bytes) -> str | None:
 
 
 def places_of(analysis: Analysis) -> Callable[[int], Mapping[int, Box]]:
-    """By the number of a frame: the place of each track in it."""
+    """A function from the number of a frame to the place of each track in it."""
 
     def of(index: int) -> Mapping[int, Box]:
         frames = analysis.frames

@@ -1,7 +1,7 @@
-"""Recordings and results at addresses such as s3://bucket/folder: what is there, fetched and stored whole.
+"""Recordings and results at addresses such as s3://bucket/folder: lists them, and fetches and stores them whole.
 
-Only this file imports fsspec (extra `cluster`). Who may read and write is told by the environment, as each library of
-fsspec reads it, never by an address. A path of this machine is a place, too: a mounted archive.
+Only this file imports fsspec (extra `cluster`). Credentials come from the environment, as each library of fsspec reads
+them, never from an address. A place is an address or a path of this machine, as of a mounted archive.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from streamdeid.errors import InputError, OutputError, SettingsError, Streamdeid
 
 ATTEMPTS = 5
 _WAIT = 0.5
-"""Seconds after the first attempt that failed; twice as many after each other one, and up to half of them more."""
+"""Seconds to wait after the first failed attempt; doubled after each further one, and up to half as long again."""
 _WHOLE_PUTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci"})
-"""Stores in which an object appears when it is whole; elsewhere it is written under another name and renamed."""
+"""Stores in which an object appears when it is whole; elsewhere a file is written under another name and renamed."""
 _SCHEMES = _WHOLE_PUTS | {"file", "local", "hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "webdav"}
 _LASTING = (
     FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError, ImportError, ValueError,
 )  # fmt: skip
 _NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError")
-"""Of botocore, which is there with s3fs only."""
+"""Names of errors of botocore, which is installed with s3fs only."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG)
 _Found = TypeVar("_Found")
 
@@ -46,12 +46,12 @@ class Stored:
 
 
 def is_archive(text: str) -> bool:
-    """Whether this is an address of files, and not one of a camera or a server."""
+    """Whether a text is an address of files, and not of a camera or a server."""
     return is_address(text) and text.partition("://")[0].lower() in _SCHEMES
 
 
 def place_of(text: str) -> str:
-    """What a user named, as a place: an address that can be reached, or an absolute path.
+    """The place that a user named: an address that can be reached, or an absolute path.
 
     Raises SettingsError for an address that holds a password, or that nothing here can reach.
     """
@@ -72,10 +72,10 @@ def place_of(text: str) -> str:
 
 
 def _holds_secret(address: str) -> bool:
-    """Whether an address has a password, or what looks like one; a user's or a container's name may stand before @."""
+    """Whether an address has a password or something like one; the name of a user or container may stand before @."""
     try:
         password = urlsplit(address).password
-    except ValueError:  # what cannot be understood may be one
+    except ValueError:  # an address that cannot be parsed may hold one
         return True
     plain = address.replace("@", "")
     return password is not None or scrubbed(plain) != plain
@@ -92,12 +92,12 @@ def name_of(place: str) -> str:
 
 
 def folder_of(place: str) -> str:
-    """The place that holds this one."""
+    """The folder that holds a place."""
     return place.rstrip("/").rpartition("/")[0] if is_address(place) else os.path.dirname(place)
 
 
 def listed(place: str, wanted: Callable[[str], bool]) -> list[Stored] | None:
-    """The files of a folder whose names are wanted, in order; None when the place is no folder. Raises InputError."""
+    """The files of a folder whose names are wanted, by name; None when the place is no folder. Raises InputError."""
     files, path = _reached(place)
 
     def look() -> list[Stored] | None:
@@ -144,7 +144,7 @@ def fetch(place: str, path: Path) -> None:
 
 
 def check_output(place: str) -> None:
-    """Raise SettingsError where a result cannot be stored all or nothing."""
+    """Raise SettingsError for a place where a result cannot be stored all or nothing."""
     if is_address(place) and not _puts_whole(place):
         files, _ = _reached(place)
         if type(files).mv is _fsspec().AbstractFileSystem.mv:  # it copies: half a copy would have the final name
@@ -152,9 +152,9 @@ def check_output(place: str) -> None:
 
 
 def partial_of(place: str, token: str) -> str | None:
-    """The place at which a result grows before it takes its own name; None where it has no such place.
+    """The place at which a result is written before it gets its own name; None where there is no such place.
 
-    token: tells one attempt from all others.
+    token: distinguishes one attempt from all others.
     """
     if is_address(place) and _puts_whole(place):
         return None
@@ -165,7 +165,7 @@ def partial_of(place: str, token: str) -> str | None:
 def store(path: Path, place: str, token: str, *, overwrite: bool) -> None:
     """Copy a whole file into an archive: under its final name it is whole, or not there.
 
-    token: as for `partial_of`. Raises OutputError, and SettingsError for a result that is there and is to stay.
+    token: as for `partial_of`. Raises OutputError, and SettingsError for a result that exists and may not be replaced.
     """
     if not is_address(place):
         _store_here(path, Path(place), token, overwrite)
@@ -226,7 +226,7 @@ def write_small(place: str, content: bytes) -> None:
 
 
 def read_small(places: list[str]) -> list[bytes]:
-    """The contents of small files that one folder at an address holds. Raises InputError."""
+    """The contents of small files, all in one folder at an address. Raises InputError."""
     if not places:
         return []
     files, _ = _reached(places[0])
@@ -248,9 +248,9 @@ def _puts_whole(place: str) -> bool:
 
 
 def _reached(place: str) -> tuple[Any, str]:
-    """The file system of a place, and the path in it. Raises SettingsError."""
+    """The file system of a place, and the path within it. Raises SettingsError."""
     fsspec = _fsspec()
-    if not is_address(place):  # as it is: a name may hold what means something in an address
+    if not is_address(place):  # unchanged: a name may hold characters that mean something in an address
         return fsspec.filesystem("file"), place
     try:
         files, path = fsspec.core.url_to_fs(place)
@@ -270,7 +270,7 @@ def _fsspec() -> Any:
 
 
 def _patiently(action: Callable[[], _Found], failed: str, kind: type[StreamdeidError]) -> _Found:
-    """What an action gives; what may pass is tried again, `ATTEMPTS` times in all. Raises `kind` with a reason."""
+    """The result of an action; after a passing failure it is tried again, `ATTEMPTS` times in all. Raises `kind`."""
     attempt = 0
     while True:
         attempt += 1
@@ -285,7 +285,7 @@ def _patiently(action: Callable[[], _Found], failed: str, kind: type[StreamdeidE
 
 
 def _lasts(error: Exception) -> bool:
-    """Whether another attempt would end as this one did."""
+    """Whether another attempt would fail in the same way."""
     if isinstance(error, OSError) and error.errno in _FULL:
         return True
     return isinstance(error, _LASTING) or type(error).__name__ in _NO_CREDENTIALS

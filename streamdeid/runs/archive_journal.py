@@ -1,7 +1,7 @@
-"""The journal of a run whose results go to an address: nothing can be appended there, so each has a file.
+"""The journal of a run whose results go to an address: nothing can be appended there, so each result has a file.
 
-It lies in a folder beside the results, written when the result is whole. Two runs at a time are not kept apart, since
-no address has a lock; each result is whole all the same.
+The files lie in a folder beside the results; each is written when its result is whole. Two runs at the same time are
+not kept apart, since no address has a lock, but each result is whole all the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from streamdeid.runs.journal import line_of, told_by
 FOLDER = ".streamdeid-journal"
 _AT_ONCE = 200
 _MOST_BYTES = 1 << 26
-"""A larger file is no line of a journal."""
+"""Largest size of a file with a line of a journal; larger files are ignored."""
 
 
 class ArchiveJournal:
@@ -28,9 +28,9 @@ class ArchiveJournal:
         """digest: `journal.settings_digest` of the run. Raises InputError."""
         self._results, self._folder, self._digest = folder, join(folder, FOLDER), digest
         self._done: dict[str, FileReport] = {}
-        """By the output's name, of runs with these settings."""
+        """By name of the output: reports of runs with these settings."""
         self._begun: set[str] = set()
-        """Names of outputs that such a run was to make, and that were not there before."""
+        """Names of outputs that a run with these settings was to make, and that did not exist before."""
         found = listed(self._folder, lambda name: name.endswith(".json")) or []
         places = [one.address for one in found if one.bytes <= _MOST_BYTES]
         for begin in range(0, len(places), _AT_ONCE):
@@ -42,14 +42,14 @@ class ArchiveJournal:
                     self._begun |= told
 
     def known(self, name: str) -> FileReport | None:
-        """What is written down of an output of this name; whether it is so still, nobody has looked."""
+        """The report in the journal for an output of this name; whether it still holds is not checked."""
         return self._done.get(name)
 
     def begin(self, names: Sequence[str]) -> set[str]:
-        """Write down which outputs are to be made.
+        """Write down which outputs are to be made; returns the names of those that may be replaced.
 
-        Names of those that may be replaced: a run with these settings was to make them, they are there, and it was
-        stopped before it wrote that down. Raises InputError and OutputError.
+        An output may be replaced if it is there and a run with these settings was to make it, but was stopped before it
+        wrote that the output is whole. Raises InputError and OutputError.
         """
         there = {name_of(one.address) for one in listed(self._results, lambda name: True) or []}
         made = {name for name in names if name in there and name in self._begun and name not in self._done}

@@ -1,4 +1,4 @@
-"""What was asked for, as reports tell it."""
+"""Makes the part of a report that says what the user asked for (`RunChoice`)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from streamdeid.surrogates.guarantee import guarantee
 
 
 def chosen_by(settings: Settings) -> RunChoice:
-    """What settings ask for, as reports tell it. Raises SettingsError and ModelError."""
+    """The `RunChoice` of some settings. Raises SettingsError and ModelError."""
     session = session_without_register(settings, secret(settings))
     return choice_of(session, session.surrogates())
 
 
 def choice_of(session: Session, surrogates: Surrogates | None) -> RunChoice:
-    """What is asked for; surrogates: what chooses them, None for a mask."""
+    """The `RunChoice` of a session. surrogates: what chooses surrogates; None for a mask."""
     settings, models = session.settings, session.models
     factor = surrogates.factor if surrogates is not None else float("inf")
     worst = surrogates.leakage.worst if surrogates is not None else 0.0

@@ -1,7 +1,7 @@
-"""Several recordings beside each other, each in a process of its own (`file_worker`).
+"""Filters several recordings at the same time, each in a process of its own (`file_worker`).
 
-The largest go first, so that the end is not one long recording. A process that dies costs its recording one more
-attempt; a second death the recording, never the others.
+The largest recordings go first, so that no long one is left at the end. When a process dies, its recording gets one
+more attempt. When that process dies too, this recording fails, but never the others.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from streamdeid.runs.workers import ATTEMPTS, DiedError, Worker, answer_of, shar
 from streamdeid.settings import Settings
 
 Answer = Filtered | StreamdeidError | None
-"""What a process says of a recording; None when it died."""
+"""What a process answers about a recording; None when it died."""
 _DIED = "failed closed: its process died twice"
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one recording."""
+    """The result of one recording."""
 
     number: int
-    """Its place among those that were given."""
+    """Index of the recording among those that were given."""
     result: FileReport | FileFailure
     choice: RunChoice | None = None
     attempts: int = 1
     before: bool = False
-    """Whether it was done by an earlier run, and is as that one left it."""
+    """Whether an earlier run filtered the recording, and its output has not changed since."""
 
     @classmethod
     def of(cls, answer: Answer, number: int, name: str, attempts: int) -> Result:
-        """What the last attempt's answer means. name: the recording's, for what failed."""
+        """The result for the answer of the last attempt. name: of the recording, for a failure."""
         if isinstance(answer, Filtered):
             return cls(number, answer.report, answer.choice, attempts, answer.before)
         told, code = (_DIED, ExitCode.FAILED_CLOSED) if answer is None else (str(answer), answer.exit_code)
@@ -46,9 +46,9 @@ class Result:
 
 
 def filter_files(files: Sequence[tuple[Path, Path]], settings: Settings, workers: int) -> Generator[Result, None, None]:
-    """Filter recordings (input, output), so many at a time; results as they come.
+    """Filter recordings (input, output), `workers` at a time; yields results as they come.
 
-    Whatever ends the iteration early ends the processes too, and what they were writing.
+    Whatever ends the iteration early also ends the processes and removes the files that they were writing.
     """
 
     def work(number: int, stop: threading.Event) -> Iterator[Result]:
@@ -61,13 +61,13 @@ def filter_files(files: Sequence[tuple[Path, Path]], settings: Settings, workers
 
 
 def _filtered(number: int, input: Path, output: Path, settings: Settings, stop: threading.Event) -> Result:
-    """One recording, once more when its process died."""
+    """Filter one recording, once more when its process died."""
     ours = not output.exists()
     answer: Answer = None
     attempt = 0
     while answer is None and attempt < ATTEMPTS and not (attempt and stop.is_set()):
         attempt += 1
-        # One that died may have done so when its output was whole: nobody else's is replaced.
+        # A process may die after its output is whole. Only an output that was not there before the run is replaced.
         again = replace(settings, overwrite=settings.overwrite or (ours and attempt > 1))
         answer = _answer(FileTask(again, input, output), stop)
     if answer is None and ours:
@@ -76,7 +76,7 @@ def _filtered(number: int, input: Path, output: Path, settings: Settings, stop: 
 
 
 def _answer(task: FileTask, stop: threading.Event) -> Answer:
-    """What a process says of a recording. It is gone when this returns, and so is what it was writing."""
+    """What a process answers about a recording. At return the process and its unfinished files are gone."""
     try:
         worker = Worker(begin)
     except DiedError:
@@ -84,7 +84,7 @@ def _answer(task: FileTask, stop: threading.Event) -> Answer:
     try:
         answer: Answer = answer_of(worker, task, stop)
     finally:
-        for path in task.output.parent.glob(f".*.partial-{worker.pid}*"):  # what a killed one was writing
+        for path in task.output.parent.glob(f".*.partial-{worker.pid}*"):  # files that a killed process was writing
             remove(path)
     return answer
 

@@ -1,9 +1,9 @@
-"""The recordings of an archive shared out to the machines of a Ray cluster (extra `cluster`).
+"""Shares out the recordings of an archive to the machines of a Ray cluster (extra `cluster`).
 
 Only this file imports Ray; the service gets it from `connected`. The plan is that of `batch`: one recording is one
-task, the largest go first, one that died has one more attempt. A task has a process of its own on its machine
-(`fetched`), so what dies takes nothing with it; Ray's worker only waits for it, and hands on that it is to end.
-Settings, key and models go to Ray's object store once, not with each task.
+task, the largest go first, and a task that died gets one more attempt. A task has a process of its own on its machine
+(`fetched`), so a process that dies takes nothing else with it. Ray's worker only waits for this process, and tells it
+when it is to end. Settings, key and models go to Ray's object store once, not with each task.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from streamdeid.runs.workers import next_word
 _LOG = logging.getLogger(__name__)
 CPUS = 1
 MEMORY = 700 << 20
-"""Bytes that a task asks for: Ray's worker and the process that filters 720p, measured (docs/cluster.md)."""
+"""Bytes that a task reserves for Ray's worker and the process that filters 720p, measured (docs/cluster.md)."""
 _AHEAD = 2
-"""Tasks in flight for each place of the cluster: one that is worked on, and one that waits so that no place is idle."""
+"""Tasks in flight for each place of the cluster: one at work, and one that waits so that no place is idle."""
 _MOST_IN_FLIGHT = 2000
 _LOOK = 0.5
-"""Seconds between looks at signals and at the cluster's size."""
+"""Seconds between checks for signals and of the cluster's size."""
 _NOBODY = 300.0
 """Seconds without a machine that could take a task, after which the run ends."""
 _LEAVE = 20.0
 """Seconds for tasks to end when they are told to; then their workers are killed."""
 _QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is told to anybody
-    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # machines have streamdeid; started by `uv run`, Ray would send this folder
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # its new behaviour, which it would else announce
+    "RAY_USAGE_STATS_ENABLED": "0",  # Ray reports no usage
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # machines have streamdeid; under `uv run`, Ray would send this folder
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Ray's new behaviour; without this Ray prints a notice
     "RAY_DEDUP_LOGS": "0",
 }
 _NOBODYS = os.environ.get("SYSTEMROOT", os.sep) if os.name == "nt" else os.sep
-"""A directory that every machine has, in which only its administrator can put anything."""
+"""A directory that every machine has, and into which only its administrator can write."""
 
 
 def filter_on_cluster(tasks: Sequence[ArchiveTask], shipped: Shipped, address: str) -> Generator[Result, None, None]:
-    """Filter recordings on the machines of a cluster; results as they come.
+    """Filter recordings on the machines of a cluster; yields results as they come.
 
-    address: of Ray's head, HOST:PORT, or `auto` on one of its machines. Whatever ends the iteration early ends the
-    tasks too, and what they were writing. Raises SettingsError when the cluster cannot be reached or a machine has
-    other versions, and FailedClosed when no machine takes a task for minutes.
+    address: of Ray's head, HOST:PORT, or `auto` on one of its machines. Whatever ends the iteration early also ends the
+    tasks and removes the files that they were writing. Raises SettingsError when the cluster cannot be reached or a
+    machine has other versions, and FailedClosed when no machine takes a task for 5 minutes.
     """
     said: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
     stop = threading.Event()
     with connected(address) as ray:
-        # In a thread of its own: a signal's exception must not come up inside of Ray, which makes nonsense of it.
+        # In a thread of its own: a signal's exception must not be raised inside of Ray, which does not handle it.
         thread = threading.Thread(target=_work, args=(ray, tasks, shipped, said.put, stop), name="cluster")
         thread.start()
         try:
@@ -85,7 +85,7 @@ def _work(
     told: Callable[[Result | BaseException], None],
     stop: threading.Event,
 ) -> None:
-    """Do all tasks, or as many as come until the run is to stop; tell results, and what ends the run."""
+    """Do tasks until all are done or the run is to stop; passes results, and an error that ends the run, to `told`."""
     try:
         order = sorted(range(len(tasks)), key=lambda number: -tasks[number].bytes)
         run = _Run(ray, tasks, shipped, ray.put(shipped), deque(order))
@@ -102,16 +102,16 @@ def _work(
 
 @dataclass
 class _Run:
-    """Which tasks wait, and which are in flight."""
+    """The tasks of a run: those that wait, and those in flight."""
 
     ray: Any
     tasks: Sequence[ArchiveTask]
     shipped: Shipped
     sent: Any
-    """The reference to what is shipped."""
+    """Ray's reference to `shipped`."""
     waiting: deque[int]
     flying: dict[Any, tuple[int, Attempts, Attempt]] = field(default_factory=dict)
-    """By reference to the answer."""
+    """Tasks in flight, by reference to the answer."""
     idle_since: float | None = None
 
     @property
@@ -120,7 +120,7 @@ class _Run:
         return bool(self.waiting or self.flying)
 
     def some(self) -> list[Result]:
-        """Results that come in a moment. Raises SettingsError and FailedClosed for what concerns the whole run."""
+        """Results that arrive within a moment. Raises SettingsError and FailedClosed for errors of the whole run."""
         results: list[Result] = []
         room = min(_AHEAD * self._places(), _MOST_IN_FLIGHT)
         while self.waiting and len(self.flying) < room:
@@ -141,7 +141,7 @@ class _Run:
         return results
 
     def end(self) -> None:
-        """End all tasks; they clear up, and are gone when this returns."""
+        """End all tasks. They remove their unfinished files, and are gone at return."""
         with contextlib.suppress(Exception):
             for force, wait in ((False, _LEAVE), (True, 5.0)):
                 for reference in self.flying:
@@ -157,7 +157,7 @@ class _Run:
                 attempt.clear()
 
     def _places(self) -> int:
-        """How many tasks the cluster can work on at a time. Raises FailedClosed when it is none for too long."""
+        """How many tasks the cluster can work on at a time. Raises FailedClosed when this is 0 for too long."""
         found = 0
         for node in self.ray.nodes():
             if node["Alive"]:
@@ -173,18 +173,18 @@ class _Run:
         return found
 
     def _send(self, number: int, attempts: Attempts) -> bool:
-        """Send the next attempt at a recording to the cluster; False when there was one too many."""
+        """Send the next attempt at a recording to the cluster; False when there is no further attempt."""
         attempt = attempts.next()
         if attempt is None:
             return False
         task = self.ray.remote(work_for)
-        # Ray's own retries are off: a second death is to cost the recording, and not the third or fourth.
+        # Ray's own retries are off: a recording is to fail after the second death, not after the third or fourth.
         options = task.options(num_cpus=CPUS, memory=MEMORY, max_retries=0, name="streamdeid")
         self.flying[options.remote(attempt, self.sent)] = number, attempts, attempt
         return True
 
     def _taken(self, reference: Any) -> Result | None:
-        """What came of an attempt; None when it died and another one was sent."""
+        """The result of an attempt; None when it died and another attempt was sent."""
         number, attempts, attempt = self.flying.pop(reference)
         task, errors = self.tasks[number], self.ray.exceptions
         answer: Answer = None
@@ -202,9 +202,9 @@ class _Run:
 
 
 def work_for(attempt: Attempt, shipped: Shipped) -> Answer:
-    """One attempt, in a worker of Ray's: what its process says; None when it died.
+    """Make one attempt in a worker of Ray; returns the answer of its process, None when it died.
 
-    Ray interrupts the main thread of a task that is cancelled; so that is the one which only waits.
+    Ray interrupts the main thread of a task that is cancelled, so the main thread only waits.
     """
     stop = threading.Event()
     said: list[Answer] = []
@@ -220,7 +220,7 @@ def work_for(attempt: Attempt, shipped: Shipped) -> Answer:
 
 
 def _imported() -> Any:
-    """Ray, told to be quiet before it is imported. Raises SettingsError."""
+    """Import Ray with its notices switched off beforehand. Raises SettingsError."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     try:
@@ -228,18 +228,19 @@ def _imported() -> Any:
         from ray._private import worker
     except ImportError as error:
         raise SettingsError("--ray needs the extra `cluster`: pip install 'streamdeid[cluster]'") from error
-    # It prints a page for each machine that dies, and has no setting against it; a line of ours says what it means.
+    # Ray prints a page for each machine that dies, and no setting prevents that; we print one line instead.
     worker.print_to_stdstream = lambda told, ignore_prefix: _LOG.debug("Ray: %s", told.get("lines"))
     return ray
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Be a driver of a cluster: Ray, as a value. Raises SettingsError.
+    """Connect to a cluster as its driver; yields the module `ray`. Raises SettingsError.
 
-    address: of Ray's head, HOST:PORT, or `auto` on one of its machines. Ray takes SIGTERM for itself, also below
-    Python, and would abort three seconds after it: it is taken back. Its workers search the current directory of its
-    driver for modules, on all machines: while it starts, that is one where nobody can put any.
+    address: of Ray's head, HOST:PORT, or `auto` on one of its machines. Ray installs handlers for SIGTERM, also below
+    Python, and would abort three seconds after the signal, so the handlers are put back. Ray's workers search the
+    current directory of the driver for modules, on all machines. While Ray starts, the current directory is therefore
+    one that only an administrator can write to.
     """
     ray = _imported()
     _check_address(address)
@@ -259,7 +260,7 @@ def connected(address: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _in_nobodys() -> Iterator[None]:
-    """Have another current directory for a moment. Raises OSError when this one is gone."""
+    """Make `_NOBODYS` the current directory for a moment. Raises OSError when the current one is gone."""
     before = os.getcwd()
     os.chdir(_NOBODYS)
     try:
@@ -269,7 +270,7 @@ def _in_nobodys() -> Iterator[None]:
 
 
 def _check_address(address: str) -> None:
-    """Raise SettingsError where nobody answers: Ray itself would wait for most of a minute, and print its traces."""
+    """Raise SettingsError where nothing answers: Ray itself would wait for most of a minute and print traces."""
     if address == "auto":
         return
     host, _, port = address.rpartition(":")
@@ -283,6 +284,6 @@ def _check_address(address: str) -> None:
 
 
 def last_line(error: BaseException) -> str:
-    """What an error of Ray's says at last: before it there are traces of other machines. Without a password."""
+    """The last line of an error of Ray, without passwords; the lines before it are traces of other machines."""
     lines = [line.strip() for line in scrubbed(str(error)).splitlines() if line.strip()]
     return lines[-1][:300] if lines else type(error).__name__

@@ -1,13 +1,15 @@
-"""Kernels that were never compiled on this machine are compiled in processes beside each other.
+"""Compiles kernels that were never compiled on this machine in several processes at the same time.
 
-numba compiles one function at a time in a process, and a first start needs some 30 s of that. `kernels.txt` names the
-kernels that a first picture needs, with their signatures. When one of them is asked for and was not kept, and the
-program allowed it (`allow`), processes share out what is missing, a file of kernels at a time, the largest first; what
-a picture is waiting for goes before all else. They keep what they compiled where it is always kept and send it, too,
-so that it is used where nothing can be written. Decoding, detectors and models go on meanwhile; whoever calls a kernel
-waits for that one. What does not come is compiled by whoever needs it: nothing depends on these processes.
+numba compiles one function at a time in a process, and a first start needs some 30 s of compilation. `kernels.txt`
+names the kernels that a first picture needs, with their signatures. When one of them is called and was not kept, and
+the program allowed it (`allow`), several processes share the missing kernels. Each takes one module of kernels at a
+time, the largest first, but a module that a caller waits for goes before all others. The processes keep compiled
+kernels in the usual place. They also send them to this process, which needs that where nothing can be written.
+Decoding, detectors and models go on meanwhile; only the caller of a missing kernel waits for it. A kernel that does not
+arrive is compiled by its caller: nothing depends on these processes.
 
-`kernels.txt` after a change of kernels, run twice (tests hold that each of its lines names a kernel and its types):
+To make `kernels.txt` anew after a change of kernels, run this twice (tests check that each line names a kernel and its
+types):
 
     python -c "import streamdeid; streamdeid.warm_up(); from streamdeid.runs.compiled_beside import used; print(used())"
 """
@@ -38,26 +40,26 @@ from streamdeid.core.process_usage import processors
 _LIST = Path(__file__).with_name("kernels.txt")
 _PROGRAM = "streamdeid.runs.compiled_beside:compile_for_another"
 _LEAST = 0.2
-"""Share of the list that must be missing: a process costs a second before it compiles anything."""
+"""Least share of the list that must be missing: a process takes a second before it compiles anything."""
 _MOST = 8
-"""Processes; what they import takes 150 MB each."""
+"""Largest number of processes; the imports of each take 150 MB."""
 _SHAPES = {"Array", "Tuple", "UniTuple"}
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A kernel that a first picture needs."""
+    """A kernel that a first picture needs, with one of its signatures."""
 
     module: str
     name: str
     signature: tuple[types.Type, ...]
     size: int
-    """Bytes of its entry: about how long it takes to compile."""
+    """Bytes of its cache entry, a measure of how long it takes to compile."""
 
 
 @cache
 def listed() -> tuple[Listed, ...]:
-    """What `kernels.txt` says."""
+    """The kernels that `kernels.txt` names."""
     found = []
     for line in _LIST.read_text(encoding="ascii").splitlines():
         size, module, name, signature = line.split(maxsplit=3)
@@ -66,8 +68,9 @@ def listed() -> tuple[Listed, ...]:
 
 
 def signature_of(text: str) -> tuple[types.Type, ...]:
-    """Types of arguments as numba prints them, `(Array(float64, 2, 'C', False, aligned=True), int64)`. Raises
-    ValueError."""
+    """The signature in a text as numba prints it, `(Array(float64, 2, 'C', False, aligned=True), int64)`.
+
+    Raises ValueError."""
     tree = ast.parse(text, mode="eval").body
     if not isinstance(tree, ast.Tuple):
         raise ValueError(f"no signature: {text}")
@@ -88,7 +91,7 @@ def _value(node: ast.expr) -> Any:
 
 
 def used() -> str:
-    """The list for `kernels.txt`: what this process called by now. Exact where all of it was loaded, not compiled."""
+    """The list for `kernels.txt`: the kernels that this process called. Exact where all were loaded, not compiled."""
     lines = []
     for module, name, kernel in _kernels():
         for signature, result in kernel.overloads.items():
@@ -108,12 +111,12 @@ def _kernels() -> Iterator[tuple[str, str, Any]]:
 
 
 def allow(told: Callable[[str], None] = lambda text: None) -> None:
-    """From now on what is missing is compiled in processes beside each other. told: of it, once, when that begins."""
+    """Compile missing kernels in several processes from now on. told: called once, with a message, when that begins."""
     kernel_cache.compile_elsewhere(_Beside(told).wait_for)
 
 
 def compile_listed() -> None:
-    """Compile what is listed and kept nowhere, and keep it."""
+    """Compile the listed kernels that are kept nowhere, and keep them."""
     for one in listed():
         import_module(one.module)
     allow()
@@ -122,19 +125,19 @@ def compile_listed() -> None:
 
 
 class _Beside:
-    """What is missing, and the processes that compile it."""
+    """The missing kernels, and the processes that compile them."""
 
     def __init__(self, told: Callable[[str], None]) -> None:
         self._told = told
         self._changed = threading.Condition()
         self._waiting: list[str] | None = None
-        """Modules that nobody compiles yet, the next one last. None: nobody asked yet."""
+        """Modules that no process compiles yet, the next one last. None before the first kernel is asked for."""
         self._busy: dict[str, int] = {}
         """Modules that are being compiled."""
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def wait_for(self, asking: KernelCache, file_name: str) -> None:
-        """Return when an entry is there, or will not come."""
+        """Return when the cache entry of this name is there, or will not come."""
         module = asking.name.rpartition(".")[0]
         with self._changed:
             if self._waiting is None:
@@ -149,7 +152,7 @@ class _Beside:
         return module in self._busy or (bool(self._processes) and module in (self._waiting or ()))
 
     def _begin(self, processes: int) -> None:
-        if processes < 2:  # one would only be in the way of this one
+        if processes < 2:  # a single process would only compete with this one
             self._waiting = []
             return
         self._told("compiling for this machine, which is done once")
@@ -169,7 +172,7 @@ class _Beside:
             threading.Thread(target=self._feed, args=(process,), name="kernels", daemon=True).start()
 
     def _feed(self, process: subprocess.Popen[bytes]) -> None:
-        """Give a process one module after another and take what it compiled, until nothing is left, or it died."""
+        """Give a process one module after another and take what it compiled, until no module is left or it dies."""
         assert process.stdin is not None and process.stdout is not None
         known = {one.name: one for one in caches()}
         module = ""
@@ -178,7 +181,7 @@ class _Beside:
                 process.stdin.write(f"{module}\n".encode())
                 process.stdin.flush()
                 while (line := process.stdout.readline()) != b"\n":
-                    name, file_name, size = line.decode().split()  # ValueError where it died
+                    name, file_name, size = line.decode().split()  # ValueError where the process died
                     place = process.stdout.readline().rstrip(b"\n")
                     data = process.stdout.read(int(size))
                     with self._changed:
@@ -213,11 +216,11 @@ class _Beside:
 
 
 def _missing() -> list[str]:
-    """Modules of the list with kernels that are kept nowhere, the longest to compile last; none where most is kept."""
+    """Modules with listed kernels that are kept nowhere, the slowest to compile last; none where most are kept."""
     found = {(module, name): kernel for module, name, kernel in _kernels()}
     sizes: dict[str, int] = {}
     for one in listed():
-        kernel = found.get((one.module, one.name))  # what is not imported is not needed
+        kernel = found.get((one.module, one.name))  # a kernel that is not imported is not needed
         if kernel is not None and not kernel._cache.keeps(one.signature, kernel.targetctx):
             sizes[one.module] = sizes.get(one.module, 0) + one.size
     few = sum(sizes.values()) < _LEAST * sum(one.size for one in listed())
@@ -225,18 +228,18 @@ def _missing() -> list[str]:
 
 
 def compile_for_another() -> int:
-    """The program of such a process: compile the kernels of each module that is named on standard input.
+    """Compile the listed kernels of each module that is named on standard input; the program of such a process.
 
-    Answers for each that was compiled or found with a line (name of the kernel, of the entry, and size), one that says
-    where it is kept, and the entry's bytes; then with an empty line.
+    For each entry that was compiled or found it writes a line (name of the kernel, name of the entry, size), a line
+    with the path where the entry is kept, and the entry's bytes; an empty line ends the answer for a module.
     """
     out, sent = os.fdopen(os.dup(1), "wb"), set[str]()
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # what a library prints must not get into the answer
     for line in sys.stdin:
         module = line.strip()
         for one in listed():
             if one.module == module:
-                with suppress(Exception):  # whoever needs it compiles it, and tells what is wrong
+                with suppress(Exception):  # the process that needs the kernel compiles it, and reports the error
                     getattr(import_module(module), one.name).compile(one.signature)
                 for entry in caches():
                     for file_name in entry.entries.keys() - sent:

@@ -1,6 +1,7 @@
-"""A recording of an archive: fetched, filtered in a process of its own, and the result stored whole.
+"""Filters recordings of an archive: each is fetched, filtered in a process of its own, and its result stored whole.
 
-One that died costs the recording one more attempt; a second death the recording, never the others.
+When a process dies, its recording gets one more attempt. When that process dies too, this recording fails, but never
+the others.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from streamdeid.runs.workers import ATTEMPTS, DiedError, Told, Worker, answer_of
 
 @dataclass(frozen=True)
 class ArchiveTask:
-    """One recording and where its result goes: addresses, or absolute paths of a folder that all machines have."""
+    """One recording and the place of its result: addresses, or absolute paths in a folder that all machines have."""
 
     input: str
     output: str
     bytes: int
     known: FileReport | None = None
-    """What a journal says of the result."""
+    """The report of the result in a journal, where there is one."""
     replaces: bool = False
-    """Whether the result that is there is one of an earlier run that was stopped before it could say so."""
+    """Whether an existing result is of an earlier run that was stopped before it wrote that into its journal."""
 
 
 @dataclass(frozen=True)
@@ -44,40 +45,40 @@ class Attempt:
     task: ArchiveTask
     overwrite: bool
     token: str
-    """Tells this attempt from all others."""
+    """Distinguishes this attempt from all others."""
 
     def clear(self) -> None:
-        """Remove what a dead attempt may have left where results go."""
+        """Remove the partial result that a dead attempt may have left."""
         place = partial_of(self.task.output, self.token)
         if place is not None:
             remove_from(place)
 
 
 class Attempts:
-    """The attempts at one recording: a first, and a second when its process or its machine died."""
+    """The attempts at one recording: a first, and a second when the process or the machine of the first died."""
 
     def __init__(self, task: ArchiveTask, overwrite: bool) -> None:
-        """Raises InputError when the archive cannot be asked what is there."""
+        """Raises InputError when the archive cannot say whether the result is there."""
         self.task, self.made = task, 0
         self._overwrite = overwrite or task.replaces
         self._ours = size_of(task.output) is None
 
     def next(self) -> Attempt | None:
-        """The next attempt; None when there was one too many, and what it may have left is gone."""
+        """The next attempt; None after the last one, whose result is removed then if it was not there before."""
         if self.made == ATTEMPTS:
             if self._ours:
                 remove_from(self.task.output)
             return None
         self.made += 1
-        # One that died may have done so when its result was stored: nobody else's is replaced.
+        # An attempt may die after its result is stored. Only a result that was not there before is replaced.
         again = self._ours and self.made > 1
         return Attempt(self.task, self._overwrite or again, uuid.uuid4().hex[:12])
 
 
 def filter_fetched(tasks: Sequence[ArchiveTask], shipped: Shipped, workers: int) -> Generator[Result, None, None]:
-    """Filter recordings on this machine, so many at a time; results as they come.
+    """Filter recordings on this machine, `workers` at a time; yields results as they come.
 
-    Whatever ends the iteration early ends the processes too, and what they were writing.
+    Whatever ends the iteration early also ends the processes and removes the files that they were writing.
     """
 
     def work(number: int, stop: threading.Event) -> Iterator[Result]:
@@ -99,7 +100,7 @@ def filter_fetched(tasks: Sequence[ArchiveTask], shipped: Shipped, workers: int)
 
 
 def attempted(attempt: Attempt, shipped: Shipped, stop: threading.Event) -> Answer:
-    """What the process of one attempt says; None when it died. Process and scratch directory are gone at the end."""
+    """The answer of the process of an attempt; None when it died. Process and scratch directory are gone at return."""
     try:
         with scratch() as place:
             answer: Answer = answer_of(Worker(partial(begin, shipped, place), place), attempt, stop)
@@ -113,15 +114,15 @@ def attempted(attempt: Attempt, shipped: Shipped, stop: threading.Event) -> Answ
 
 
 def begin(shipped: Shipped, place: Path) -> Callable[[Attempt, Told], Filtered]:
-    """What makes attempts in a process of its own, with a scratch directory."""
+    """The function that makes attempts in a process of its own, with `place` as scratch directory."""
     return lambda attempt, told: work_on(attempt, shipped, place)
 
 
 def work_on(attempt: Attempt, shipped: Shipped, place: Path) -> Filtered:
-    """Fetch, filter and store; runs in the process of an attempt.
+    """Fetch a recording, filter it and store the result; runs in the process of an attempt.
 
-    Raises InputError, SettingsError (UnfitError where this machine is not like the run's), ModelError, OutputError and
-    FailedClosed.
+    Raises InputError, SettingsError (UnfitError where this machine has other versions or models), ModelError,
+    OutputError and FailedClosed.
     """
     task = attempt.task
     settings = unpack(shipped, place / "run")
@@ -136,7 +137,7 @@ def work_on(attempt: Attempt, shipped: Shipped, place: Path) -> Filtered:
     try:
         done = filter_here(replace(settings, overwrite=False), input, output, shipped.key)
     except StreamdeidError as error:
-        # The scratch directory's path says nothing to anybody.
+        # A path in the scratch directory means nothing to the user.
         text = str(error).replace(str(input), shown(task.input)).replace(str(output), shown(task.output))
         raise type(error)(text) from error
     store(output, task.output, attempt.token, overwrite=attempt.overwrite)
@@ -144,7 +145,7 @@ def work_on(attempt: Attempt, shipped: Shipped, place: Path) -> Filtered:
 
 
 def _is_there(task: ArchiveTask, known: FileReport, path: Path) -> bool:
-    """Whether the result in the archive is, byte for byte, what a report says; it is fetched to `path` for that."""
+    """Whether the result in the archive has the size and hash of a report; it is fetched to `path` for that."""
     if size_of(task.output) != known.output.bytes:
         return False
     try:

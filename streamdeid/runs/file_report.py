@@ -1,4 +1,4 @@
-"""The report of one recording: the only place that makes one, in whichever way the recording was filtered."""
+"""Makes the report of one recording, in whichever way it was filtered; no other module makes one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def file_report(
     review: ReviewReport | None = None,
     provisional: ProvisionalCounts | None = None,
 ) -> FileReport:
-    """The report of a file that was filtered, in whichever way. sides: what went in, and what came out."""
+    """The report of a file that was filtered, in whichever way. sides: the input file, and the output file."""
     info, people = source.info, settings.synthesises
     return FileReport(
         *sides,
@@ -65,7 +65,8 @@ def file_report(
 
 
 def timings_of(frames: int, begun: float, started: float, cpu: float) -> Timings:
-    """What a run took that began to start, and then to filter, at these times; cpu: `cpu_seconds` then."""
+    """The timings of a run that ends now. begun, started: `time.perf_counter` when it began to start up, and to filter;
+    cpu: `cpu_seconds` when it began to filter."""
     ended = time.perf_counter()
     return Timings(
         start_up_seconds=round(started - begun, 3),

@@ -1,6 +1,6 @@
-"""What the process of one recording does (`workers`): it filters it and says what came of it.
+"""What the process of one recording does (`workers`): it filters the recording and returns the result.
 
-A process for each recording costs a start, a second; in return one that dies takes nothing with it.
+A process for each recording costs a start of one second. In return, a process that dies takes nothing else with it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from streamdeid.settings import Settings
 
 @dataclass(frozen=True)
 class FileTask:
-    """One recording."""
+    """One recording to be filtered: settings, input and output."""
 
     settings: Settings
     input: Path
@@ -26,16 +26,16 @@ class FileTask:
 
 @dataclass(frozen=True)
 class Filtered:
-    """What came of one that was filtered."""
+    """The result of a recording that was filtered."""
 
     report: FileReport
     choice: RunChoice | None
     before: bool = False
-    """Whether it was done by an earlier run, and is as that one left it."""
+    """Whether an earlier run filtered the recording, and its output has not changed since."""
 
 
 def begin() -> Callable[[FileTask, Told], Filtered]:
-    """What filters recordings in a process of its own."""
+    """The function that filters recordings in a process of its own."""
     return lambda task, told: filter_here(task.settings, task.input, task.output)
 
 

@@ -1,4 +1,4 @@
-"""`filter_file`: one recording filtered; `FileRun`: one after another, with the same models and detector."""
+"""Filters recordings: `filter_file` filters one, `FileRun` one after another with the same models and detector."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from streamdeid.video.files.source import FileSource, SourceInfo
 from streamdeid.video.files.spliced import NotSplicedError, Segment, check_copyable, segments_of, touched_segments
 
 Progress = Callable[[int, int | None, int], None]
-"""Told after each frame: frames done, frames in all where that is known, and faces protected so far."""
+"""Called after each frame with frames done, frames in all where this is known, and faces protected so far."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,12 @@ class _Tools:
 
 
 class FileRun:
-    """What the files of a run share; started when the first of them needs it. Use as a context manager."""
+    """Filters the files of a run. Use as a context manager.
+
+    The files share models and detector, which are loaded for the first of them."""
 
     def __init__(self, settings: Settings, key: bytes | None = None) -> None:
-        """key: the bytes of the key file that the settings name, where it lies on another machine.
+        """key: the bytes of the key file that the settings name, where that file lies on another machine.
 
         Raises SettingsError when the key file cannot be used.
         """
@@ -77,7 +79,7 @@ class FileRun:
         self.key = secret(settings) if key is None else key
         self._session: Session | None = None
         self.choice: RunChoice | None = None
-        """What was asked for; None until a stream was assembled."""
+        """The choice of settings, for reports; None until a stream was assembled."""
         self._tools: _Tools | None = None
         self._proof = Proof()
         self._cleanup = contextlib.ExitStack()
@@ -91,15 +93,16 @@ class FileRun:
         self._cleanup.close()
 
     def session(self) -> Session:
-        """What the run opens once. Raises SettingsError and ModelError, InputError and OutputError for the register."""
+        """The session that the run opens once. Raises SettingsError, ModelError, and for the register InputError and
+        OutputError."""
         if self._session is None:
             self._session = open_session(self.settings, self.key)
         return self._session
 
     def start(self) -> _Tools:
-        """What a recording is filtered with. Raises what `session` does."""
+        """The detector and the whitelisted people for a recording. Raises what `session` does."""
         if self._tools is not None:
-            self._tools.detect.forget()  # a file that failed may have left it at work, and it may hang there
+            self._tools.detect.forget()  # after a file that failed, the detector may still be at work, or hang
             if self._tools.detect.hung:
                 self._tools = replace(self._tools, detect=self._detector())
         if self._tools is None:
@@ -120,10 +123,11 @@ class FileRun:
         asked: Asked = Asked(),
         workers: int = 1,
     ) -> FileReport:
-        """Filter one file. The output is there when this returns, and nothing is when it raises.
+        """Filter one file. The output is there when this returns; there is no output when it raises.
 
-        asked: for its analysis and edits. workers: processes for its segments, where it is filtered in two passes; the
-        result is the same with any number. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
+        asked: which analysis and edits to use. workers: processes for the segments of a file that is filtered in two
+        passes; the result is the same with any number. Raises InputError, SettingsError, ModelError,
+        OutputError and FailedClosed.
         """
         check_named("filter", files_of_run(self.settings, [(input, output)], asked.analysis, asked.edits))
         if asked and self.settings.register is not None:
@@ -167,10 +171,10 @@ class FileRun:
             self.choice = self.choice or choice_of(self.session(), stream.people.surrogates)
             started, cpu = time.perf_counter(), cpu_seconds()
             counts = self._frames(source, sink, stream, reviewed, progress)
-            stream.end()  # before the output is: a register that cannot be written leaves none
+            stream.end()  # before the output appears: there is none if the register cannot be written
             if reviewed is not None:
                 reviewed.check_length(counts.frames)
-            # Before the output is there, too: it is not made of a recording that was exchanged meanwhile.
+            # Also before the output appears: there is none if the recording was exchanged meanwhile.
             side = _hashed(source) if reviewed is None else reviewed.input(source.path)
         report = file_report(
             settings,
@@ -190,7 +194,7 @@ class FileRun:
         return report
 
     def _assembled(self, tools: _Tools, info: SourceInfo, reviewed: ReviewedFile | None) -> Stream:
-        """The parts for a recording; a self-test passed, for this one or a moment ago. Raises FailedClosed."""
+        """The parts for a recording; a self-test has passed, now or a moment ago. Raises FailedClosed."""
         stands = self._proof.stands(tools.detect)
         stream = assemble(
             self.session(),
@@ -213,7 +217,7 @@ class FileRun:
         reviewed: ReviewedFile | None,
         progress: Progress,
     ) -> Counts:
-        """Filter the frames of a source into a sink; what was done to them."""
+        """Filter the frames of a source into a sink; returns the counts of what was done to them."""
         counts, people = Counts(), self.settings.synthesises
         lookahead = lookahead_frames(self.settings, source.info)
         with contextlib.closing(read_ahead(source)) as frames:
@@ -223,7 +227,7 @@ class FileRun:
                 if reviewed is not None:
                     reviewed.note(done, stream)
                 done.count(counts, people)
-                if counts.frames == 1:  # what the first picture needed has been loaded
+                if counts.frames == 1:  # all code that a first picture needs has been loaded
                     let_go_of_code()
                 progress(counts.frames, source.info.frames, counts.faces)
         return counts
@@ -254,11 +258,11 @@ class FileRun:
             surrogates=surrogates,
             cuts=done.cuts,
             segments=done.segments,
-            provisional=ProvisionalCounts.of(surrogates, 0),  # who is known is known from the beginning
+            provisional=ProvisionalCounts.of(surrogates, 0),  # persons are known from the start
         )
 
     def _again(self, source: FileSource, output: Path, reviewed: ReviewedFile, progress: Progress) -> FileReport:
-        """Render what edits touch, and copy the rest from the earlier output.
+        """Render the segments that edits touch, and copy the others from the earlier output.
 
         Raises NotSplicedError where that is not possible, besides what `filter` raises.
         """
@@ -314,7 +318,7 @@ class FileRun:
 
 
 def _hashed(source: FileSource) -> FileSide:
-    """The recording as it is read: its hash is that of the file that was looked at first. Raises InputError."""
+    """Name, hash and size of the recording. Raises InputError, also when the file is not the one opened at first."""
     source.check()
     try:
         side = FileSide.of(source.path)
@@ -325,7 +329,7 @@ def _hashed(source: FileSource) -> FileSide:
 
 
 def _rights(path: Path) -> int:
-    """Who may read and write a recording: nobody else needs what was found in it."""
+    """The read and write permissions of a recording: its analysis gets no more than these."""
     return path.stat().st_mode & 0o666
 
 
@@ -339,11 +343,11 @@ def filter_file(
     edits: Path | str | None = None,
     workers: int = 1,
 ) -> FileReport:
-    """Filter one recording: every face is replaced, and what was done is told.
+    """Filter one recording: every face is replaced, and a report says what was done.
 
     input, output: video files; the output appears under its name when it is whole, and not at all when this raises.
-    analysis: where to keep what was found, for a review; one that is there saves the search. edits: a reviewer's.
-    workers: processes, where decisions are over the whole file.
+    analysis: file in which to keep what was found, for a review; an existing one saves the search. edits: file with the
+    edits of a reviewer. workers: processes, where decisions are over the whole file.
     Raises InputError, SettingsError, ModelError, OutputError and FailedClosed, one line each.
     """
     with FileRun(settings) as run:

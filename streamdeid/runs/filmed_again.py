@@ -1,4 +1,4 @@
-"""Faces that an analysis keeps, of pictures that tell once more how the camera moved."""
+"""A detector that returns recorded faces, and measures the motion of the camera again from the pictures."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from streamdeid.tracking.cuts import Cuts
 
 
 class FilmedAgain:
-    """A `protocols.Detector` and `SeesCamera`: recorded faces, and the motion as the pass told it that recorded them,
-    since smoothing and held views are made anew."""
+    """A `protocols.Detector` and `SeesCamera` with recorded faces, and the camera's motion as in the pass that recorded
+    them. The motion is needed since smoothing and held views are made anew."""
 
     def __init__(self, faces: Detector) -> None:
-        """faces: who says what was recorded of a frame; frames are asked for in order."""
+        """faces: returns the recorded faces of a frame; frames are asked for in order."""
         self._faces, self._cuts = faces, Cuts()
 
     @property
     def camera(self) -> CameraMotion | None:
-        """How the camera moved before the frame that was asked for last; None before the first ones, too."""
+        """How the camera moved before the frame that was asked for last; None where it stood or that is unknown."""
         return self._cuts.camera
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:

@@ -1,4 +1,4 @@
-"""What a run over a folder has done, line by line in its output folder, so that one that was stopped goes on there."""
+"""The journal of a run over a folder: a line in the output folder for each step, so that a stopped run can go on."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from streamdeid.runs.session import Session
 
 NAME = ".streamdeid-journal.jsonl"
 _MOST_BYTES = 1 << 28
-"""Larger journals are not read: a hundred thousand files take a tenth of it."""
+"""Bytes of the largest journal that is read: a hundred thousand files take a tenth of this."""
 _NO_MATTER = ("overwrite", "detector_deadline", "key_file", "models")
-"""Settings that no result depends on, and those that are told by what is in the files that they name."""
+"""Settings on which no result depends, and settings whose files are identified by their content."""
 
 
 def settings_digest(session: Session) -> str:
-    """SHA-256 of all that a result depends on besides its recording; nothing of the key can be told from it."""
+    """SHA-256 of all that a result depends on besides its recording; it reveals nothing of the key."""
     settings, models = session.settings, session.models
     told = {one.name: str(getattr(settings, one.name)) for one in fields(settings) if one.name not in _NO_MATTER}
     told |= {"model": models.fitting.model.sha256, "gallery": models.gallery.sha256, "key": key_check(session.key)}
@@ -37,16 +37,16 @@ def settings_digest(session: Session) -> str:
 
 
 class Journal:
-    """The journal of one folder. Hold `lock` around everything."""
+    """The journal of one folder. Hold `lock` around all use of it."""
 
     def __init__(self, folder: Path, digest: str) -> None:
         """digest: `settings_digest` of the run. Raises InputError for a file that is no journal."""
         self.path = folder / NAME
         self._digest = digest
         self._done: dict[str, FileReport] = {}
-        """By the output's name, of runs with these settings."""
+        """By name of the output: reports of runs with these settings."""
         self._begun: set[str] = set()
-        """Names of outputs that such a run was to make, and that were not there before."""
+        """Names of outputs that a run with these settings was to make, and that did not exist before."""
         for told in self._read():
             if isinstance(told, FileReport):
                 self._done[told.output.name] = told
@@ -56,11 +56,11 @@ class Journal:
 
     @staticmethod
     def lock(folder: Path) -> AbstractContextManager[None]:
-        """One run at a time for a folder. Raises SettingsError and OutputError."""
+        """A lock that lets one run at a time use a folder. Raises SettingsError and OutputError."""
         return locked(folder / NAME, "in use: another run writes to this folder")
 
     def done(self, recording: Path, output: Path) -> FileReport | None:
-        """The report of an output that is there, made of this very recording with these settings; None otherwise."""
+        """The report of an existing output that was made of this very recording with these settings; None otherwise."""
         report = self._done.get(output.name)
         if report is None or not output.is_file() or output.is_symlink() or not recording.is_file():
             return None
@@ -70,18 +70,18 @@ class Journal:
         return report
 
     def known(self, name: str) -> FileReport | None:
-        """What is written down of an output of this name; whether it is so still, nobody has looked."""
+        """The report in the journal for an output of this name; whether it still holds is not checked."""
         return self._done.get(name)
 
     def begin(self, outputs: Iterable[Path]) -> None:
-        """Write down which outputs are to be made. One that was to be made before and is there, but was not written
-        down as whole (the run was stopped between the two), is removed: it is made again. Raises OutputError."""
+        """Write down which outputs are to be made. An output that an earlier run began and that exists, but was not
+        written down as whole (that run was stopped between the two), is removed and made again. Raises OutputError."""
         names = []
         for output in outputs:
             if output.name in self._begun:
                 if output.is_file() and not output.is_symlink():
                     remove(output)
-                for left in output.parent.glob(f".{escape(output.stem)}.partial-*"):  # of a process that was killed
+                for left in output.parent.glob(f".{escape(output.stem)}.partial-*"):  # of a killed process
                     remove(left)
             if not os.path.lexists(output):
                 names.append(output.name)
@@ -105,7 +105,7 @@ class Journal:
             raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
 
     def _read(self) -> Iterator[FileReport | set[str]]:
-        """Reports, and names of what was begun, of runs with these settings.
+        """Reports, and names of outputs that were begun, of runs with these settings.
 
         A line that was cut off, as by a power cut, is passed over."""
         if not self.path.exists() and not self.path.is_symlink():
@@ -124,7 +124,7 @@ class Journal:
                 yield told
 
     def _end_line(self) -> None:
-        """What is added begins on a line of its own."""
+        """End the last line, so that the next entry begins on a line of its own."""
         try:
             with self.path.open("ab") as file:
                 file.write(b"\n")
@@ -133,12 +133,12 @@ class Journal:
 
 
 def line_of(told: dict[str, Any], digest: str) -> str:
-    """A line of a journal: what a run with these settings says."""
+    """A line of a journal, of a run with these settings."""
     return json.dumps({"settings": digest, **told}, allow_nan=False) + "\n"
 
 
 def told_by(line: bytes, digest: str) -> FileReport | set[str] | None:
-    """What a line of a run with these settings says; None for any other line, and for one that makes no sense."""
+    """The report or the begun names in a line of a run with these settings; None for another line or an invalid one."""
     try:
         value: Any = json.loads(line)
         if not isinstance(value, dict) or value.get("settings") != digest:

@@ -1,8 +1,8 @@
-"""The live loop: a camera's frames are filtered as they come, for days (docs/architecture.md 4).
+"""The live loop: filters the frames of a camera as they come, for days (docs/architecture.md 4).
 
-What cannot be filtered is withheld: the frame never leaves, the parts begin anew, the people keep their faces.
-After a lost camera, another picture size and any doubt the scene is unknown, so nothing is carried over from before it
-but the people.
+A frame that cannot be filtered is withheld: it never leaves, the parts are built anew, and the people keep their faces.
+After the loss of the camera, a change of the picture size, or any doubt, the scene is unknown. So nothing is carried
+over from before it but the people.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from streamdeid.runs.leaving import ClosableOutput, Leaving
 from streamdeid.runs.step import Step
 
 _WAIT = 0.25
-"""Seconds to wait for a frame before looking around."""
+"""Seconds to wait for a frame before checking whether the run is to end."""
 _HOPELESS = 60.0
-"""Seconds of doubt about every frame after which the run ends."""
+"""Seconds without one good frame after which the run ends."""
 _LEAVE = 3.0
 """Seconds that `close` waits for camera and detector after everything else."""
 _PAUSE = 0.5
-"""Seconds between attempts to begin anew after a failure."""
+"""Seconds to pause after a repeated failure."""
 _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold."""
 _OLDEST = 2.0
-"""Seconds from its arrival, beside the look-ahead, after which a picture does not leave any more: a stall of the camera
-or of the filter held it up."""
+"""Largest age in seconds, besides the look-ahead, at which a picture may still leave: an older one was held up by a
+stall of the camera or of the filter."""
 _RECENT = 5.0
-"""Seconds over which the rate is taken."""
+"""Seconds over which the frame rate is measured."""
 _log = logging.getLogger(__name__)
 
 
 class LiveInput(Protocol):
-    """Where frames come from, as `video.live.source.LiveSource`."""
+    """A source of frames, as `video.live.source.LiveSource`."""
 
     @property
     def ended(self) -> bool: ...
@@ -57,7 +57,7 @@ class LiveInput(Protocol):
 
 
 class LiveParts(Protocol):
-    """What filters one part of a stream, as `runs.stream.Stream`."""
+    """The parts that filter one section of a stream, as `runs.stream.Stream`."""
 
     def step(self) -> Step[Arrival]: ...
 
@@ -66,19 +66,18 @@ class LiveParts(Protocol):
 
 
 class PartsBuilder(Protocol):
-    """What builds such parts, as `runs.live_parts.StreamParts`."""
+    """A builder of `LiveParts`, as `runs.live_parts.StreamParts`."""
 
     def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Any, /, *, doubted: bool) -> LiveParts: ...
 
 
 class LiveFilter:
-    """Filters one camera. `run` does it, `status` tells how it is, from any thread; `close` ends all parts.
+    """Filters one camera: `run` filters, `status` says from any thread how it is going, and `close` ends all parts.
 
-    source, output: opened by `run`, closed by `close`. parts: builds what filters pictures of a size (width, height)
-    and a rate, after an earlier part of the stream, and is told whether anything failed in that; close_parts ends the
-    detector.
-    lookahead: seconds that a face is studied before it is shown, and by which everything is later. repeat, early,
-    watch: as for `leaving.Leaving`. usage: CPU seconds and resident bytes of the encoder.
+    source, output: opened by `run`, closed by `close`. parts: builds the parts that filter pictures of a size (width,
+    height) and a rate, from the parts of the stream before them; it is told whether anything failed in those.
+    close_parts: ends the detector. lookahead: seconds for which a face is studied before it is shown; every frame is
+    later by this. repeat, early: as for `leaving.Leaving`. usage: gives CPU seconds and resident bytes of the encoder.
     """
 
     def __init__(
@@ -94,24 +93,24 @@ class LiveFilter:
         usage: Callable[[], tuple[float, int]] = lambda: (0.0, 0),
     ) -> None:
         self.watch: Callable[[DeidentifiedFrame], None] | None = None
-        """Called with each frame that leaves, placeholders and repeated ones too, in the thread that it leaves from."""
+        """Called with each frame that leaves, also placeholders and repeated frames, in the thread that sends it."""
         self._source, self._output, self._parts, self._close_parts = source, output, parts, close_parts
         self._lookahead, self._usage = lookahead, usage
         self._leaving = Leaving(output, self._why, repeat=repeat, early=early, watch=self._seen)
         self._stream: LiveParts | None = None
         self._step: Step[Arrival] | None = None
-        """Of the stream; None before the first and while there is none to be used."""
+        """The step of `_stream`; None before the first stream."""
         self._fits: tuple[object, ...] = ()
-        """Connection, sizes and colour that the stream was built for; empty when it is not to be used again."""
+        """Connection, sizes and colour that `_stream` was built for; empty when `_stream` may not be used again."""
         self._failed = False
-        """Whether anything failed since the stream was built."""
+        """Whether anything failed since `_stream` was built."""
         self._size: tuple[int, int] | None = None
         self._faces: Counter[str] = Counter()
         self._filtered = self._withheld = self._skipped = 0
         self._doubt: str | None = None
         self._since_doubt: float | None = None
         self._doubted = 0
-        """The connection that the doubt is about."""
+        """The connection in which the doubt arose."""
         self._times: deque[float] = deque()
         self._latency = [0] * (len(LATENCY_BOUNDS) + 1)
         self._latency_sum = 0.0
@@ -127,8 +126,8 @@ class LiveFilter:
     def run(self, stop: threading.Event) -> None:
         """Filter until `stop` is set or a replayed file is at its end.
 
-        Raises InputError and OutputError where source or output are over for good, SettingsError, and FailedClosed when
-        the filter fails from the start, or for a minute without one good frame.
+        Raises InputError and OutputError when source or output end for good, SettingsError, and FailedClosed when the
+        filter fails from the start, or for a minute without one good frame.
         """
         self._source.start()
         while not stop.is_set():
@@ -146,7 +145,7 @@ class LiveFilter:
         if self._over:
             return
         self._over = True
-        # A dead camera, a hung detector and a dead receiver take their seconds beside each other.
+        # A dead camera, a hung detector and a dead receiver are waited for at the same time.
         ends = (self._source.close, self._close_parts)
         aside = [threading.Thread(target=end, name="closing", daemon=True) for end in ends]
         for thread in aside:
@@ -162,7 +161,7 @@ class LiveFilter:
                     thread.join(max(0.0, limit - time.monotonic()))
 
     def status(self) -> LiveStatus:
-        """How it is doing now."""
+        """The present state of the run, with its counts."""
         with self._told:
             self._gather()
             source, sink, stream = self._source.state(), self._output.state(), self._stream
@@ -199,15 +198,15 @@ class LiveFilter:
             raise
         except Exception as error:
             if isinstance(error, StreamdeidError) and self._stream is None:
-                raise  # wrong settings, damaged models, a self-test that fails: it will not get better
+                raise  # wrong settings, damaged models, a failed self-test: trying again does not help
             self._withheld += 1 + self._let_go()
-            self._fits, self._failed = (), True  # whatever state the parts are in, it is not used again
+            self._fits, self._failed = (), True  # the state of the parts is unknown: they are not used again
             self._leaving.check()
             now = time.monotonic()
             known = isinstance(error, StreamdeidError)
             self._doubt = str(error) if known else f"{type(error).__name__} in the filter"
             if self._since_doubt is None or arrival.connection != self._doubted:
-                self._since_doubt, self._doubted = now, arrival.connection  # time without a camera is no doubt
+                self._since_doubt, self._doubted = now, arrival.connection  # a lost camera is no doubt
             _log.warning("frame %d is withheld: %s", arrival.frame.index, self._doubt, exc_info=True)
             if now - self._since_doubt > _HOPELESS:
                 raise FailedClosed(f"no frame could be filtered for {_HOPELESS:g} s: {self._doubt}") from error
@@ -229,12 +228,12 @@ class LiveFilter:
         step.analyse(frame, arrival)
         pixels = sum(planes.y.size for planes in (frame.planes, frame.stored) if planes is not None)
         most = min(self._lookahead * arrival.rate, _MOST_WAITING // max(pixels * 3 // 2, 1))
-        # A camera may send fewer frames than it says, so the age counts too.
+        # A camera may send fewer frames than it states, so the age counts, too.
         while len(step.waiting) > most or (step.waiting and _age(step.waiting[0].origin) > self._lookahead):
             self._publish(step)
 
     def _let_go(self) -> int:
-        """Drop the frames that wait; how many there were."""
+        """Drop the frames that wait; returns how many there were."""
         count = 0 if self._step is None else len(self._step.waiting)
         if self._step is not None:
             self._step.waiting.clear()
@@ -266,7 +265,7 @@ class LiveFilter:
             self.watch(frame)
 
     def _trouble(self, age: float) -> str | None:
-        """Why fresh frames do not leave, or None when they do."""
+        """Why fresh frames do not leave; None when they leave."""
         sink = self._output.state()
         if age > max(self._leaving.silence, 1.0):
             return self._why()
@@ -281,5 +280,5 @@ class LiveFilter:
 
 
 def _age(arrival: Arrival) -> float:
-    """Seconds since its data came."""
+    """Seconds since the data of a frame came."""
     return time.monotonic() - arrival.arrived

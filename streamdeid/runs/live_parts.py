@@ -1,4 +1,4 @@
-"""A live run put together from settings: the camera, the filter's parts, the output."""
+"""Builds a live run from settings: the camera, the parts of the filter and the output."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from streamdeid.video.live.sink import LiveSink
 from streamdeid.video.live.source import Handed, LiveSource
 
 _MOST_HUNG = 3
-"""Detectors that may hang beside the one at work: each of them keeps a thread and its memory until it comes back."""
+"""How many detectors may hang beside the one at work: each keeps a thread and its memory until it returns."""
 _ANY_SIZE = (320, 240)
 
 
 def open_live(
     address: str, output: str, settings: Settings, live: LiveSettings, *, key: bytes | None = None
 ) -> LiveFilter:
-    """A filter from a camera (or a replayed file) to an output, not yet running; close it in any case.
+    """A filter from a camera (or a replayed file) to an output, not yet running; always close it.
 
     address: an URL, a V4L2 device, or with `live.realtime` a file. output: an `rtsp://` URL, `-`, an `.m3u8` playlist
     or a video file. key: the session's key; None: the key file's, or fresh random bytes.
@@ -86,10 +86,10 @@ def open_live(
 class StreamParts:
     """Builds the parts of a stream, and again after each loss or doubt, with the same models, key and detector.
 
-    The self-test, which has a picture and a tracker of its own whatever the stream's are, has passed before the first,
-    passes again after each doubt and with each new detector, and when it is a minute old.
+    The self-test has a picture and a tracker of its own, whatever those of the stream are. It runs before the first
+    parts are built, after each doubt, with each new detector, and when the last self-test is a minute old.
 
-    detector: makes a detector and what ends it; a new one is made when the last one hung. tested: as for
+    detector: makes a detector and the function that ends it; called again when the last detector hung. tested: as for
     `parts.assemble`.
     Raises SettingsError and ModelError for what would fail at the first frame.
     """
@@ -113,8 +113,8 @@ class StreamParts:
     def __call__(
         self, size: tuple[int, int], rate: Fraction, earlier: Stream | None, *, doubted: bool = True
     ) -> Stream:
-        """The parts for pictures of a size (width, height). doubted: whether anything failed since they were built
-        last. Raises SettingsError, FailedClosed."""
+        """The parts for pictures of a size (width, height). doubted: whether anything failed since parts were last
+        built. Raises SettingsError and FailedClosed."""
         if self._detect is None:
             raise FailedClosed("the filter is closed")
         if doubted:
@@ -143,21 +143,21 @@ class StreamParts:
             self._proof.passed(self._detect)
         if earlier is None and stream.people.surrogates is not None:
             stream.people.surrogates.sample_ahead()
-        if earlier is not None and (due or not self._tested):  # not each time: it looks through all of the memory
+        if earlier is not None and (due or not self._tested):  # not each time: this call goes through all of the memory
             give_back_memory()
         self._stream = stream
         return stream
 
     def warm_up(self) -> None:
-        """Load and compile everything, and run the self-test, so that no frame of the camera has to wait for that.
+        """Load and compile everything, and run the self-test, so that no frame of the camera has to wait for it.
 
-        Raises FailedClosed where the self-test does.
+        Raises FailedClosed when the self-test fails.
         """
         if self._tested:
             self(_ANY_SIZE, Fraction(25), None)
 
     def close(self) -> None:
-        """End the detector and what the last part of the stream has running."""
+        """End the detector and the last parts of the stream."""
         if self._detect is not None:
             self._detect.close()
         if self._stream is not None:

@@ -1,4 +1,4 @@
-"""The files that the settings of a filter name, and those of a whole run, as `core.named_files` compares them."""
+"""Lists the files that settings name and those that a run uses, for `core.named_files` to compare."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streamdeid.surrogates.models import GALLERY, HASHES, MODEL
 
 
 def files_of_settings(settings: Settings) -> Iterator[Named]:
-    """What settings name, models that come with the program among it."""
+    """The files that settings name; where they name no models, those that come with the program."""
     if settings.key_file is not None:
         yield Named(KEY, settings.key_file)
     if settings.register is not None:
@@ -39,7 +39,7 @@ def files_of_settings(settings: Settings) -> Iterator[Named]:
 
 
 def files_of_models(directory: Path | None) -> Iterator[Named]:
-    """The files of a directory of models; None: of those that come with the program."""
+    """The files of a directory of models; None: of the models that come with the program."""
     for name in (MODEL, GALLERY, HASHES):
         yield Named(MODELS, (shipped() if directory is None else directory) / name)
 
@@ -50,9 +50,9 @@ def files_of_run(
     analysis: Path | None = None,
     edits: Path | None = None,
 ) -> Iterator[Named]:
-    """What a run over recordings uses, but for what only a command line names.
+    """The files that a run over recordings uses, except those that only a command line names.
 
-    jobs: input and output, None for one that is no file of this machine.
+    jobs: inputs and outputs; None for one that is no file of this machine.
     """
     yield from files_of_settings(settings)
     for input, output in jobs:

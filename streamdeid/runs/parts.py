@@ -1,4 +1,4 @@
-"""The parts of a run, chosen from settings and put together, from the detector to what protects a face."""
+"""Chooses the parts of a run by its settings and assembles them, from the detector to the de-identifier."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ from streamdeid.video.files.source import FileSource, SourceInfo
 from streamdeid.video.formats import CONTAINERS, PRESETS
 
 _LEAST_COAST = 3
-"""Frame intervals for which a lost face is followed at least, however short `coast` is."""
+"""Least number of frame intervals for which a lost face is followed, however short `coast` is."""
 _RATE = 25.0
-"""Frames per second of a stream that does not say."""
+"""Frames per second of a stream that does not state its rate."""
 _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
 _SEGMENT = 2.0
-"""Seconds from key frame to key frame in an output that is reviewed: what an edit touches is rendered from one to the
-next, and the desk seeks in it. It makes files 3 to 39 % larger (docs/benchmarks.md)."""
+"""Seconds between key frames in an output that is reviewed: an edit makes the program render from one key frame to the
+next, and the desk seeks to them. This makes files 3 to 39 % larger (docs/benchmarks.md)."""
 _DEPTH = 2
-"""Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
+"""Frames between the loop and each of the threads that decode and encode, so that the loop does not wait for them."""
 _SURVEYS = (0.5, 960), (2.0, 640)
-"""Seconds between surveys, and longer side in pixels of what they see: 75 ms of CPU each, or, where somebody waits for
-the picture and the picture for them, 36."""
+"""Seconds between surveys, and longer side in pixels of the picture that they search. A survey takes 75 ms of CPU. The
+second pair, with 36 ms, is for runs in which a viewer waits for the picture, and the picture for its survey."""
 
 WRITABLE = tuple(CONTAINERS)
 """Extensions of the files that can be written."""
@@ -82,8 +82,8 @@ ENCODER_PRESETS = PRESETS
 
 
 def default_detector(settings: Settings, *, live: bool = False) -> MediapipeFaces:
-    """The detector of a run; it holds running graphs and threads, so close it. live: pictures do not wait for surveys,
-    where there is more than one processor."""
+    """The detector of a run; close it, since it holds running graphs and threads. live: pictures do not wait for
+    surveys where there is more than one processor."""
     beside = live and processors() > 1
     seconds, side = _SURVEYS[0 if (beside if live else settings.lookahead) else 1]
     survey = (seconds if settings.survey is None else settings.survey), side, beside
@@ -91,23 +91,23 @@ def default_detector(settings: Settings, *, live: bool = False) -> MediapipeFace
 
 
 def still_detector() -> MediapipeFaces:
-    """The detector for photographs, which show faces large: it looks at the whole picture only. Close it."""
+    """The detector for photographs, which show large faces: it searches only the whole picture. Close it."""
     return MediapipeFaces(min_face=math.inf)
 
 
 def in_time(detect: Detector, settings: Settings, stop: Callable[[], None] | None = None) -> TimedDetector:
-    """The detector with the deadline of the settings; stop: what ends it. One that has a deadline keeps it."""
+    """The detector with the deadline of the settings, unless it has one already. stop: ends the detector."""
     return detect if isinstance(detect, TimedDetector) else TimedDetector(detect, settings.detector_deadline, stop)
 
 
 def timed_detector(settings: Settings, *, live: bool = False) -> TimedDetector:
-    """The detector of a run with its deadline. To close it ends it in its own thread, whatever that is at."""
+    """The detector of a run with its deadline. Closing it ends it in its own thread, whatever it is doing."""
     detect = default_detector(settings, live=live)
     return in_time(detect, settings, detect.close)
 
 
 def photograph_detector(detect: MediapipeFaces) -> Callable[[NDArray[np.uint8]], Sequence[Face]]:
-    """`still_detector` as a function of RGB photographs, uint8 (h, w, 3), that have nothing to do with each other."""
+    """`still_detector` as a function of RGB photographs, uint8 (h, w, 3), each on its own."""
     least = Settings().threshold
 
     def faces(image: NDArray[np.uint8]) -> Sequence[Face]:
@@ -119,9 +119,9 @@ def photograph_detector(detect: MediapipeFaces) -> Callable[[NDArray[np.uint8]],
 
 
 def whitelisted(settings: Settings, models: Models, recogniser: Recogniser | None = None) -> Known | None:
-    """The people on the whitelist, None without one; recogniser: another one than the settings name.
+    """The people on the whitelist; None without a whitelist. recogniser: used instead of the one in the settings.
 
-    Raises SettingsError for a picture or a recogniser that will not do.
+    Raises SettingsError for a picture or a recogniser that cannot be used.
     """
     if not settings.whitelist:
         return None
@@ -145,11 +145,11 @@ def assemble(
 ) -> Stream:
     """Build the parts for one stream and run the self-test over them.
 
-    size (width, height) and rate (frames per second) of the stream, where known. tested False leaves the self-test out,
-    for a detector that cannot know a drawn face, or has just passed. known: the `whitelisted` people, who are read
-    again without. people: those of the part of the same stream before this one (`Stream.handed_on`), who keep their
-    faces; all else begins anew. reviewed: what an analysis has to say in this stream. live: whether the stream goes on
-    when its register fails.
+    size (width, height) and rate (frames per second) of the stream, where known. tested: False leaves the self-test
+    out, for a detector that cannot find a rendered face or has just passed. known: the `whitelisted` people; None: they
+    are read again. people: those of the earlier parts of the same stream (`Stream.handed_on`), who keep their faces;
+    all else begins anew. reviewed: what an analysis and its edits change in this stream. live: whether the stream goes
+    on when its register fails.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings, models = session.settings, session.models
@@ -176,7 +176,7 @@ def assemble(
 
 
 def rendered_again(session: Session, detect: Detector, recorded: EditedRecording) -> Callable[[], Deidentifier]:
-    """Makes what protects the faces of a recording that was analysed, edits applied, anew for each segment of it.
+    """A function that makes a new de-identifier, with edits applied, for each segment of an analysed recording.
 
     Raises SettingsError, and FailedClosed when the self-test fails.
     """
@@ -200,7 +200,7 @@ class Study:
 
     step: Step[None]
     gathered: Callable[[], GatheredTracklets]
-    """Ends the segment; what is known of its tracklets."""
+    """Ends the segment and returns what is known of its tracklets."""
     close: Callable[[], None]
     cuts: Callable[[], int]
 
@@ -227,34 +227,34 @@ def studied(session: Session, detect: TimedDetector, size: tuple[int, int], rate
 
 
 def decided(session: Session, choice: Choice, recorded: RecordedFrames, size: tuple[int, int]) -> Deidentifier:
-    """What protects the faces of a segment in the second of two passes, when all is known of the recording."""
+    """The de-identifier for a segment in the second of two passes, when all decisions are made."""
     nobody, settings = PersonRegister(new_persons(reentry=False)), session.settings
     method = _deidentifier(session, choice if settings.synthesises else None, nobody, recorded=recorded)
     return laid_around(method, settings, None, session.models.fitting.model, size)
 
 
 def passes_self_test(session: Session, detect: TimedDetector) -> None:
-    """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
+    """Run the self-test with a tracker and a de-identifier of its own, then reset the detector. Raises FailedClosed."""
     tracker = FaceTracker()
     lookahead = LookAhead(session.settings.threshold)
     deidentifier = _deidentifier(session, session.self_test_surrogates, DrawnPerson())
     whole = WithLookAhead(deidentifier, lookahead)
     self_test(session.models.fitting, _watch(detect, detect, tracker, lookahead), tracker.update, whole)
-    # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
+    # Without landmarks from the detector there can only be a redaction; with them there must be a synthetic face here.
     if deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
     detect.forget()
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
-    """The frames of a file that wait: its look-ahead, and those for which it is settled already what is covered; fewer
-    where the waiting pictures would fill the memory."""
+    """How many frames of a file wait: those of the look-ahead, and those for which the redacted tracks are settled
+    already (`SETTLED`). Fewer wait where their pictures would fill the memory."""
     seconds = settings.lookahead + SETTLED if settings.lookahead else 0.0
     return min(math.ceil(seconds * info.average_rate), _MOST_WAITING // max(info.frame_bytes, 1))
 
 
 def open_source(path: Path, settings: Settings, identity: FileIdentity | None = None) -> FileSource:
-    """The source for a file; identity: which one it must be, where it was looked at before. Raises InputError."""
+    """The source for a file. identity: of the file as it was opened before, which it must be. Raises InputError."""
     shape, most = settings.given_aspect, settings.most_pixels
     return FileSource(path, tolerant=settings.tolerant, identity=identity, pixel_aspect=shape, most_pixels=most)
 
@@ -264,7 +264,7 @@ def open_sink(
 ) -> FileSink:
     """The sink for a file like the one `info` describes. Raises SettingsError and OutputError.
 
-    streams: whether with its sound and subtitles. reviewed: whether parts of it may be rendered again later.
+    streams: whether sound and subtitles are copied. reviewed: whether parts of it may be rendered again later.
     """
     return FileSink(
         path,
@@ -282,16 +282,16 @@ def open_sink(
 
 
 write_drawing = write_drawn_clip
-"""Writes pictures that were drawn, never a camera's."""
+"""Writes rendered pictures, never those of a camera."""
 
 
 def read_ahead(frames: Iterable[Frame]) -> Generator[Frame, None, None]:
-    """The frames, decoded in a thread of their own; close the generator to end it."""
+    """The frames, decoded in a thread of their own; close the generator to end the thread."""
     return prefetch(frames, _DEPTH)
 
 
 def write_behind(sink: FileSink) -> BackgroundSink:
-    """The sink, encoding in a thread of its own; it finishes or aborts the given one."""
+    """A sink that encodes in a thread of its own, and finishes or aborts the given sink."""
     return BackgroundSink(sink, _DEPTH)
 
 
@@ -329,9 +329,9 @@ def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | 
 
 
 def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker, lookahead: LookAhead) -> Watch:
-    """The detector for one tracker: a scene cut ends its tracks, and nothing is followed back beyond it.
+    """The detector for one tracker: a scene cut ends its tracks, and no face is followed back beyond the cut.
 
-    found: what is asked, the detector itself or something around it.
+    found: the detector that is called: `detect` itself, or one around it.
     """
 
     def cut() -> None:

@@ -1,7 +1,7 @@
-"""The people of one stream: what outlives its parts.
+"""The people of one stream, who are kept when the parts of the stream are built anew.
 
-A camera is lost and comes back, its picture changes its size, the filter fails and is built anew: each time the stream
-gets new parts (`runs.parts.assemble`), and the people in it keep their numbers and their faces.
+A stream gets new parts (`runs.parts.assemble`) when the camera was lost and comes back, when the picture changes its
+size, and when the filter failed. Each time the people in the stream keep their numbers and their new faces.
 """
 
 from __future__ import annotations
@@ -19,28 +19,29 @@ from streamdeid.surrogates.choice import Surrogates
 
 @dataclass(frozen=True)
 class People:
-    """Who is in a stream, and what they look like when it is published."""
+    """The persons in a stream, and their surrogates."""
 
     persons: Persons
     surrogates: Surrogates | None
     """None for a mask."""
     shared: SharedPeople | None
-    """The register that others share; None without."""
+    """The register that this stream shares with others; None without a register."""
     decoded: DecodedFaces = field(repr=False)
-    """New faces in use."""
+    """The decoded surrogates in use."""
     tracklets: int = 0
-    """Tracklets of the parts that are over: their numbers are not used again."""
+    """Number of tracklets in the earlier parts of the stream: their numbers are not used again."""
 
     @property
     def choice(self) -> Choice | None:
-        """What tells everybody's surrogate; None for a mask."""
+        """What gives each person a surrogate; None for a mask."""
         return self.surrogates if self.shared is None else self.shared
 
 
 def new_people(session: Session, rate: float, *, live: bool) -> People:
-    """Nobody yet. rate: frames a second. live: whether the stream goes on when its register fails.
+    """The state of a stream without people yet. rate: frames per second. live: whether the stream goes on when its
+    register fails.
 
-    Raises SettingsError, and what reading the register does.
+    Raises SettingsError, and what reading the register raises.
     """
     distances, surrogates, shared = session.distances, session.surrogates(), None
     settings, register = session.settings, session.register

@@ -28,21 +28,21 @@ _COLOUR = Colour("bt601", full_range=True)
 _STEP = Fraction(1, 25)
 """Seconds between pictures whose time is not given."""
 _MARGIN = 8
-"""Pixels around what changed that are taken from the filter's picture too."""
+"""Pixels around a changed area that are also taken from the filter's picture."""
 
 
 class Filter:
     """Replaces faces in the pictures of one stream, one after another.
 
     A picture is uint8 (height, width, 3), BGR as OpenCV has it; all pictures of a stream have one size. Pixels away
-    from faces are returned bit for bit. There is no look-ahead, so in the first frame a face is known by that frame
+    from faces are returned bit for bit. There is no look-ahead, so in its first frame a face is known from that frame
     alone; `streamdeid filter` does better on files.
 
-    settings: as for a file; those of the output file are not used. detect: any function from a `Frame` to faces
-    instead of the built-in detector (`PluggedIn` makes one of a function of a picture); closed with the filter where
-    that is possible. Faces without landmarks are covered by a redaction. self_test: False only for a detector that
-    cannot know a drawn face, such as one that replays known places. recognise: who recognises the people of
-    `settings.whitelist`, instead of what the settings name.
+    settings: as for a file; settings of the output file are not used. detect: any function from a `Frame` to faces,
+    used instead of the built-in detector (`PluggedIn` makes one of a function of a picture); it is closed with the
+    filter where that is possible. Faces without landmarks get a redaction, no synthetic face. self_test: False only for
+    a detector that cannot find a rendered face, such as one that replays known places. recognise: the recogniser for
+    the people of `settings.whitelist`, used instead of the one in the settings.
 
     The first picture starts the filter and runs the self-test. Raises SettingsError, ModelError and FailedClosed; after
     an error show nothing, least of all the picture that was given. Not for several threads at once. Use as a context
@@ -86,7 +86,7 @@ class Filter:
     def __call__(self, picture: Picture, time: float | Fraction | None = None) -> Picture:
         """The picture with every face replaced; a new array.
 
-        time: seconds, not decreasing; without it pictures count as 1/25 s apart. Raises ValueError for anything but a
+        time: seconds, not decreasing; None: 1/25 s after the picture before. Raises ValueError for anything but a
         BGR picture, and when the size changes.
         """
         if not isinstance(picture, np.ndarray):
@@ -107,7 +107,7 @@ class Filter:
         self._time, self._index = now, self._index + 1
         out = _pasted(picture, planes, result.planes)
         for redaction in result.redactions:
-            if redaction.level == REGION:  # nothing of the original there, whether the planes changed or not
+            if redaction.level == REGION:  # no original pixel may stay there, even where the planes did not change
                 grown = [new / old for new, old in zip(frame.planes.size, size, strict=True)] * 2
                 box = [side / by for side, by in zip(redaction.box, grown, strict=True)]
                 x0, y0 = (max(0, math.floor(side)) & ~1 for side in box[:2])
@@ -121,7 +121,7 @@ class Filter:
         if self._stream is not None:
             self._stream.end()
         self._stream = self._known = None
-        self._size = (0, 0)  # no picture has it: a closed filter takes none
+        self._size = (0, 0)  # no picture has this size: a closed filter takes none
 
     def _started(self, size: tuple[int, int]) -> Stream:
         if self._stream is None:
@@ -138,10 +138,10 @@ class Filter:
 
 
 def _pasted(picture: Picture, before: Planes, after: Planes) -> Picture:
-    """The picture with the rectangles in which the planes differ taken from the new ones.
+    """The picture, with the rectangles in which the planes differ taken from the new planes.
 
-    Whole rectangles, not single pixels: where a drawn face happens to have the original's brightness, the original's
-    colour must not shine through.
+    Whole rectangles are taken, not single pixels: where a rendered face happens to have the brightness of the original,
+    the colour of the original must not remain.
     """
     out = picture.copy()
     height, width = picture.shape[:2]

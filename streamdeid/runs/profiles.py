@@ -1,6 +1,6 @@
-"""Profiles: settings that belong together, under one name. What is given beside a profile wins over it.
+"""Profiles: settings that belong together, under one name. Settings given beside a profile override it.
 
-A profile turns down only what was measured to save something, and nothing by which faces are found or covered
+A profile lowers only settings for which a saving was measured, and no setting by which faces are found or redacted
 (docs/benchmarks.md, "An edge box").
 """
 
@@ -17,14 +17,14 @@ from streamdeid.settings import Settings
 
 @dataclass(frozen=True)
 class Profile:
-    """Values that stand in for the defaults, by the names of settings."""
+    """Values that replace the defaults, by name of setting."""
 
     text: str
-    """What it is for, a line for help and reference."""
+    """What the profile is for, in a line for help and reference."""
     settings: Mapping[str, Any]
-    """Of `Settings`."""
+    """Values for `Settings`."""
     live: Mapping[str, Any]
-    """Of `video.live.settings.LiveSettings`; they mean nothing to recordings."""
+    """Values for `video.live.settings.LiveSettings`; they have no effect on recordings."""
 
 
 EDGE = "edge"
@@ -39,11 +39,11 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
         ),
     }
 )
-"""By name: for `--profile`, for `profile` in the cameras file."""
+"""All profiles by name, for `--profile` and for `profile` in the cameras file."""
 
 
 def profile_of(name: str | None) -> Profile:
-    """The profile of a name; None: one that sets nothing. Raises SettingsError."""
+    """The profile of a name; for None one that sets nothing. Raises SettingsError."""
     if name is None:
         return Profile("the defaults", {}, {})
     if name not in PROFILES:
@@ -52,7 +52,7 @@ def profile_of(name: str | None) -> Profile:
 
 
 def profile_settings(name: str, **chosen: Any) -> Settings:
-    """`Settings` of a profile; what is chosen beside it wins. Raises SettingsError."""
+    """`Settings` of a profile; the settings in `chosen` override it. Raises SettingsError."""
     return Settings(**{**profile_of(name).settings, **chosen})
 
 

@@ -1,4 +1,4 @@
-"""When a detector passed the self-test, which has a picture of its own whatever follows, and whether that stands."""
+"""Records when a detector passed the self-test, and whether that self-test still counts."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from collections.abc import Iterator
 from streamdeid.detection.deadline import TimedDetector
 
 _STANDS = 60.0
-"""Seconds for which a self-test stands. It takes 0.4 s of CPU, ten times what else the parts of a stream do: on a busy
-machine no picture of a camera that reconnects every few seconds would ever be fresh enough to leave, and a folder of
-small files takes half as long again."""
+"""Seconds for which a self-test counts. It takes 0.4 s of CPU, ten times as much as building the parts of a stream
+otherwise. Run each time on a busy machine, no picture of a camera that reconnects every few seconds would be fresh
+enough to leave, and a folder of small files would take half as long again."""
 
 
 class Proof:
-    """That the detector of this moment passed a self-test and nothing failed since. Not for several threads at once."""
+    """Whether the present detector passed a self-test and nothing failed since. Not for several threads at once.
+
+    The self-test has a picture of its own, so it counts for whatever pictures follow."""
 
     def __init__(self) -> None:
         self._of: TimedDetector | None = None
         self._at = 0.0
 
     def stands(self, detect: TimedDetector) -> bool:
-        """Whether a self-test of this very detector need not be repeated."""
+        """Whether the self-test of this very detector still counts."""
         return self._of is detect and not detect.hung and time.monotonic() - self._at <= _STANDS
 
     def passed(self, detect: TimedDetector) -> None:
-        """A self-test of this detector passed just now."""
+        """Note that this detector has just passed a self-test."""
         self._of, self._at = detect, time.monotonic()
 
     def doubt(self) -> None:
-        """Something failed; whatever it was, the next self-test is to tell."""
+        """Note that something failed, so that the self-test has to be repeated."""
         self._of = None
 
     @contextlib.contextmanager
     def lost_on_errors(self) -> Iterator[None]:
-        """What is done meanwhile is a doubt when it raises."""
+        """Call `doubt` when the body of the `with` raises."""
         try:
             yield
         except BaseException:

@@ -1,6 +1,6 @@
-"""The file of a register: encrypted with the key, locked while it is changed, whole or as it was.
+"""The file of a register: encrypted with the key, locked while it is changed, and always whole.
 
-Who changes it holds a lock only for as long as that takes: it reads what is there by then, changes that, and puts a new
+A run that changes the file holds a lock only for that time: it reads the present content, changes it, and puts a new
 file in the old one's place. So any number of runs and cameras share one file, and none overwrites what another added.
 """
 
@@ -28,11 +28,11 @@ from streamdeid.surrogates.models import Models
 
 KIND = Kind(b"streamdeid register\n", 1, b"register", "a register of streamdeid")
 LONGEST = 30.0
-"""Seconds for which others may have the file: each has it for a fraction of a second."""
+"""Seconds to wait while others hold the file: each holds it for a fraction of a second."""
 
 
 def private_key(path: Path) -> bytes:
-    """The bytes of a key file that not everybody may read: a register is worth no more than its key.
+    """The bytes of a key file that not everybody may read, since a register is only as safe as its key.
 
     Raises SettingsError.
     """
@@ -42,8 +42,10 @@ def private_key(path: Path) -> bytes:
 
 
 class RegisterFile:
-    """A register on disk. Its methods raise InputError for a file that is damaged or no register, SettingsError for one
-    of another key or with open permissions, or where `cryptography` is missing."""
+    """A register on disk.
+
+    Its methods raise InputError for a file that is damaged or no register, and SettingsError for a file of another key
+    or with open permissions, or where `cryptography` is missing."""
 
     def __init__(self, path: Path, key: bytes) -> None:
         self.path, self._key = path, key
@@ -51,7 +53,7 @@ class RegisterFile:
         """Inode, time and size of the file as it was last read or written."""
 
     def read(self) -> PeopleRegister:
-        """What is in the file."""
+        """The content of the file."""
         descriptor, _ = open_plain(self.path)
         with open(descriptor, "rb") as file:
             state = os.fstat(descriptor)
@@ -72,14 +74,14 @@ class RegisterFile:
         return register
 
     def changed(self) -> bool:
-        """Whether somebody else wrote the file since it was last read or written here."""
+        """Whether another run wrote the file since it was last read or written here."""
         try:
             return _state(os.stat(self.path, follow_symlinks=False)) != self._known
-        except OSError:  # it is gone: reading it will say so
+        except OSError:  # the file is gone: reading it will raise an error
             return True
 
     def made(self, empty: PeopleRegister) -> PeopleRegister:
-        """What is in the file; where there is none, it is made with what is given. Raises OutputError, too."""
+        """The content of the file; where there is no file, it is made, with `empty` in it. Raises OutputError, too."""
         with self._locked(LONGEST):
             if os.path.lexists(self.path):
                 return self.read()
@@ -89,9 +91,9 @@ class RegisterFile:
 
     @contextlib.contextmanager
     def opened(self, wait: float = LONGEST) -> Iterator[tuple[PeopleRegister, Callable[[PeopleRegister], None]]]:
-        """What is in the file, and what writes another content in its place, while nobody else can do so.
+        """The content of the file, and a function that replaces it, while no other run can write the file.
 
-        wait: seconds for which others may have it. Raises OutputError, too; the old file is whole then.
+        wait: seconds to wait while others hold the file. Raises OutputError, too; the old file is whole then.
         """
         with self._locked(wait):
             yield self.read(), self._write
@@ -103,14 +105,14 @@ class RegisterFile:
         data = KIND.encrypted(self._key, encoded(register))
         with signals_held():
             write_whole(self.path, data, overwrite=True, mode=0o600)
-            with contextlib.suppress(OSError):  # just taken away: whoever asks next is told
+            with contextlib.suppress(OSError):  # just removed: the next reader gets an error
                 self._known = _state(os.stat(self.path))
 
 
 def open_register(settings: Settings, models: Models, key: bytes | None) -> RegisterFile | None:
     """The register that the settings name, made where there is none; None where they name none.
 
-    Raises SettingsError, InputError and OutputError for a file that will not do.
+    Raises SettingsError, InputError and OutputError for a file that cannot be used.
     """
     if settings.register is None:
         return None
@@ -132,7 +134,7 @@ def open_register(settings: Settings, models: Models, key: bytes | None) -> Regi
 
 
 def check_made_by(path: Path, known: Mapping[str, str], wanted: Mapping[str, str]) -> None:
-    """Raise SettingsError for a register that was made in another way than is asked for."""
+    """Raise SettingsError for a register that was made with other values than `wanted`."""
     for name, value in wanted.items():
         if known.get(name) != value:
             raise SettingsError(f"{path} was made with {name} {known.get(name)}, and is asked for with {value}")

@@ -1,4 +1,4 @@
-"""What an analysis and its edits have to say in the stream of a recording that is filtered again."""
+"""How an analysis and its edits change the parts of a stream when a recording is filtered again."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def _chosen_now(surrogates: Surrogates) -> Choice:
 
 @dataclass(frozen=True)
 class Reviewed:
-    """Laid around the parts of a stream while they are put together (`parts.assemble`)."""
+    """Functions that `parts.assemble` applies to the parts of a stream."""
 
     found: Callable[[Detector], Detector]
-    """What the stream asks for faces, instead of the detector."""
+    """Gives the detector that the stream uses, from the one that it has."""
     edited: Callable[[ReplaceFaces | MaskFaces, Deidentifier], Deidentifier] = _as_it_is
-    """What protects faces, instead of the method with whitelist and regions around it."""
+    """Gives the de-identifier of the stream, from the method alone and with whitelist and regions around it."""
     choice: Callable[[Surrogates], Choice] = _chosen_now
-    """Where surrogates come from."""
+    """Gives what chooses surrogates, from the surrogates of the stream."""

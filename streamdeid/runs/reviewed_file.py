@@ -1,4 +1,4 @@
-"""One file of a run with an analysis beside it, or edits to be applied: what is read before, and written after."""
+"""The analysis and edits of one file of a run: reads them before the file is filtered, and writes them after."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user asks for beside a file: where its analysis is kept, and edits to be applied."""
+    """What a user asks for beside a file: the path of its analysis, and of edits to be applied."""
 
     analysis: Path | None = None
     edits: Path | None = None
     doubts: Callable[[Analysis], Sequence[str]] | None = None
-    """Names of all there is to look at, for the report."""
+    """Gives the names of all doubts that a reviewer is to look at, for the report."""
 
     def __bool__(self) -> bool:
         return self.analysis is not None or self.edits is not None
@@ -73,18 +73,18 @@ class ReviewedFile:
     """An analysis that is read and written, and edits that are applied, for one file."""
 
     def __init__(self, asked: Asked, header: AnalysisHeader, key: bytes | None, overwrite: bool, rights: int) -> None:
-        """Read what there is. rights: of the recording, which its analysis gets at most.
+        """Read the analysis and the edits that exist. rights: permissions of the recording; its analysis gets no more.
 
-        Raises InputError for files that are damaged, SettingsError for those that do not fit.
+        Raises InputError for files that are damaged, SettingsError for files that do not fit.
         """
         self.header = header
         self._key, self._asked, self._rights = key, asked, rights
         self.analysis: Analysis | None = None
         self.edits: Edits | None = None
         self.told = ""
-        """What to tell the user of it."""
+        """How the analysis was used, in words for the user."""
         self._search = False
-        """Whether faces are searched again though there is an analysis."""
+        """Whether faces are searched again although there is an analysis."""
         path = asked.analysis
         if path is None:
             raise SettingsError("edits need the analysis that they were made on (--analysis)")
@@ -94,7 +94,7 @@ class ReviewedFile:
             self._read_edits(asked.edits)
         self._writer: AnalysisWriter | None = None
         self._ours = contextlib.ExitStack()
-        if self.edits is None:  # an analysis tells of the filter alone; edits stand beside it
+        if self.edits is None:  # an analysis records the filter alone, never edits
             with contextlib.ExitStack() as ours:
                 ours.enter_context(written_by_us(path))
                 self._writer = AnalysisWriter(path, header, overwrite=True, key=key, mode=rights)
@@ -107,9 +107,9 @@ class ReviewedFile:
         return self._applied if self.edits is not None else None
 
     def held_by(self, output: Path) -> tuple[Edit, ...]:
-        """The edits that an earlier output holds, whose untouched segments can be copied.
+        """The edits that an earlier output holds, if its untouched segments can be copied.
 
-        Raises NotSplicedError, with the reason, where it cannot serve.
+        Raises NotSplicedError, with the reason, where they cannot be copied.
         """
         if self.analysis is None or self.edits is None:
             raise NotSplicedError("there are no edits")
@@ -136,17 +136,17 @@ class ReviewedFile:
         return held
 
     def recorded(self) -> EditedRecording:
-        """The recording as the analysis and the edits tell it."""
+        """The recording as the analysis describes it, with the edits applied."""
         assert self.analysis is not None
         return EditedRecording(self.analysis, self._applied, self._places)
 
     def touched_since(self, held: tuple[Edit, ...]) -> list[tuple[int, int]]:
-        """Spans of frames whose picture may differ from that of an output that holds these edits."""
+        """Spans of frames whose picture may differ from the picture in an output that holds these edits."""
         assert self.analysis is not None
         return self._applied.touched_since(Applied(self._places, held))
 
     def reviewed(self) -> Reviewed:
-        """What is laid around the parts of the stream."""
+        """How the analysis and the edits change the parts of the stream."""
         if self.analysis is None:
             return Reviewed(lambda detect: Kept(detect, stored))
         analysis = self.analysis
@@ -161,23 +161,24 @@ class ReviewedFile:
         return Reviewed(found, self._edited, chosen)
 
     def note(self, done: Done[Any], stream: Stream) -> None:
-        """Keep what is known of a frame that was rendered. Raises OutputError."""
+        """Add a frame that was rendered to the analysis, if one is written. Raises OutputError."""
         if self._writer is not None:
             self._writer.add(record_of(done))
             self._chosen.note(done, stream.inner.chosen, stream.inner.provisional)
 
     def check_length(self, frames: int) -> None:
-        """Raise FailedClosed when the analysis has more frames than the recording."""
+        """Raise FailedClosed when the analysis has another number of frames than the recording."""
         if self.analysis is not None and len(self.analysis.frames) != frames:
             raise FailedClosed(f"the analysis has {len(self.analysis.frames)} frames, the recording {frames}")
 
     def input(self, path: Path) -> FileSide:
-        """The recording."""
+        """Name, hash and size of the recording."""
         return FileSide(path.name, self.header.input.sha256, self.header.input.bytes)
 
     def finish(self, output: FileSide) -> None:
-        """The output is whole: write the analysis, or which edits it holds, so that the next time only what changes
-        since is rendered. Raises OutputError."""
+        """Write the analysis, or which edits the output holds; call it when the output is whole.
+
+        With that the next run renders only what changes from now on. Raises OutputError."""
         if self._writer is not None:
             side = Side(output.sha256, output.bytes)
             chosen = self._chosen
@@ -187,22 +188,22 @@ class ReviewedFile:
         if path is not None and self.edits is not None:
             try:
                 with lock_edits(path):
-                    now = read_edits(path)  # a desk may have changed them while the recording was rendered
+                    now = read_edits(path)  # a desk may have changed the edits during the rendering
                     rendered = Rendered(output.sha256, self.edits.done)
                     if self._key is not None:
                         rendered = replace(rendered, seal=seal_of(rendered, now, self._key))
                     write_edits(path, replace(now, rendered=rendered), mode=self._rights)
-            except (InputError, SettingsError):  # taken away, or a desk has them open
+            except (InputError, SettingsError):  # the edits were removed, or a desk has them open
                 _log.warning("%s is in use: the next run with it renders the whole recording", path)
 
     def abort(self) -> None:
-        """Nothing of an analysis remains. Harmless after `finish`."""
+        """Remove the analysis that is being written. Harmless after `finish`."""
         if self._writer is not None:
             self._writer.abort()
         self._ours.close()
 
     def report(self, frames_rendered: int | None = None) -> ReviewReport:
-        """What is told of it. frames_rendered: None when all were."""
+        """The part of the report on analysis and edits. frames_rendered: None when all frames were rendered."""
         applied, edits = self.applied, self.edits
         if applied is None or edits is None:
             return ReviewReport(self.told)
@@ -237,7 +238,7 @@ class ReviewedFile:
                 self._search = reason is not None
         if self._asked.edits is not None:
             self.analysis = analysis
-        elif reason is not None and not overwrite:  # edits may have been made on it
+        elif reason is not None and not overwrite:  # there may be edits for this analysis
             raise SettingsError(f"{path} does not fit: {reason}; use --overwrite to replace it, or name another")
         if reason is None:
             self.analysis, self.told = analysis, "faces as in the analysis, nothing was searched again"

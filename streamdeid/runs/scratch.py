@@ -1,5 +1,5 @@
-"""What a run needs while it works on a recording, gone when the work is, however it ended: a directory, or a file that
-grows beside its name."""
+"""Temporary places of a run, removed at its end however it ends: a scratch directory, and the partial file of an
+output."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _IN_USE = "in use"
 
 @contextlib.contextmanager
 def scratch(home: Path | None = None, prefix: str = _PREFIX) -> Iterator[Path]:
-    """An empty directory that nobody else may read, removed at the end. Raises OutputError.
+    """An empty directory that no other user may read, removed at the end. Raises OutputError.
 
-    It holds a recording as it was filmed, or landmarks, so it goes even when this process is killed: a shell that waits
-    for that removes it. What is left of a machine that stopped is removed by the next one to ask: a lock that died with
-    its process tells whose it was; where no lock can be set, nobody removes anything. home: where to make it, None for
-    where temporary files are. prefix: of its name.
+    The directory holds an unfiltered recording, or landmarks. So it is removed even when this process is killed: a
+    shell waits for that and removes it. After a machine stopped, the next call of this function removes what is left:
+    it knows an abandoned directory by a lock that died with its process. Where no lock can be set, nothing is removed.
+    home: where to make the directory; None: where temporary files are. prefix: of its name.
     """
     home = _home() if home is None else home
     clear_abandoned(home, prefix)
@@ -49,12 +49,12 @@ def scratch(home: Path | None = None, prefix: str = _PREFIX) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _watched(place: Path) -> Iterator[None]:
-    """Have a directory removed when this process is killed. Where there is no shell, the next one to ask does so."""
+    """Have a directory removed when this process is killed; without a shell the next call of `scratch` removes it."""
     if os.name == "nt":
         yield
         return
     lock = place.parent / f".{place.name}.lock"
-    # A grandchild: Ray kills the children of a worker that it kills. It reads until nobody has the pipe's other end.
+    # A grandchild, since Ray kills the children of a worker too. It reads until the other end of the pipe is closed.
     script = 'exec 3<&0; { cat <&3; rm -rf -- "$1" "$2"; } > /dev/null 2>&1 &'
     command = ["sh", "-c", script, "sh", str(place), str(lock)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True):
@@ -63,9 +63,9 @@ def _watched(place: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def written_by_us(path: Path) -> Iterator[None]:
-    """Be the only run that writes a file, and remove what killed ones left of it (`core.atomic_file.reserve`).
+    """Be the only run that writes a file, and remove what killed runs left of it (`core.atomic_file.reserve`).
 
-    Raises SettingsError while another run writes it. Where no lock can be set nobody is kept off, and nothing removed.
+    Raises SettingsError while another run writes it. Where no lock can be set, no run is kept out and nothing removed.
     """
     with contextlib.ExitStack() as lock:
         with contextlib.suppress(OutputError):
@@ -76,7 +76,7 @@ def written_by_us(path: Path) -> Iterator[None]:
 
 
 def clear_abandoned(home: Path | None = None, prefix: str = _PREFIX) -> None:
-    """Remove the directories of processes that are gone; those of other users stay."""
+    """Remove the scratch directories of processes that are gone; those of other users stay."""
     for place in (_home() if home is None else home).glob(f"{escape(prefix)}*"):
         with contextlib.suppress(OSError, StreamdeidError):
             if not place.is_symlink() and place.is_dir() and _ours(place):

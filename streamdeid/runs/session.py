@@ -1,7 +1,7 @@
-"""What a run opens and checks once, and hands on as one value: settings, models, key and register.
+"""The session of a run: settings, models, key and register, opened and checked once and handed on as one value.
 
-Every stream, file and process of a run gets the same session, so that the key file is read once, what is wrong with
-any of them is said once, and nothing that only builds parts needs to know where they came from.
+All streams and files of a run get the same session. So the key file is read once, an error in any of them is reported
+once, and code that only builds parts need not know where they come from.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from streamdeid.surrogates.key import read_key_file
 from streamdeid.surrogates.models import Models, load_models
 
 _SELF_TEST_BANK = 256
-"""Candidates for the drawn person of the self-test. A whole bank, of a class that nobody else may have, takes a fifth
-of a second."""
+"""Candidates for the surrogate of the self-test's person. A whole bank, of a class that no other person may have,
+takes a fifth of a second."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """Settings that the models allow, and what they name."""
+    """Settings that the models allow, with the models, the key and the register that they name."""
 
     settings: Settings
     models: Models
     key: bytes | None = field(default=None, repr=False)
-    """None: each choice of surrogates has fresh random bytes."""
+    """None: each choice of surrogates uses fresh random bytes."""
     register: RegisterFile | None = None
-    """People whom runs share; None without."""
+    """The register of people that runs share; None without one."""
 
     def surrogates(self) -> Surrogates | None:
-        """What chooses surrogates for one stream, new; None for a mask. Raises SettingsError."""
+        """A new `Surrogates`, which chooses them for one stream; None for a mask. Raises SettingsError."""
         return self._surrogates() if self.settings.synthesises else None
 
     @cached_property
     def recogniser(self) -> PersonRecogniser | None:
-        """What people are recognised by; None for a mask, or without its weights. Raises ModelError."""
+        """The recogniser of people; None for a mask, or where its weights are missing. Raises ModelError."""
         return load_person_recogniser() if self.settings.synthesises else None
 
     @property
     def distances(self) -> Distances:
-        """How alike templates are that are one person's. Raises ModelError."""
+        """The distances between templates that decide who is the same person. Raises ModelError."""
         return FUSED if self.recogniser is None else recognised(self.recogniser)
 
     @cached_property
     def self_test_surrogates(self) -> Surrogates | None:
-        """What the drawn person of self-tests gets a face from; None for a mask. Raises SettingsError."""
+        """What chooses the surrogate of the self-test's person; None for a mask. Raises SettingsError."""
         return self._surrogates(_SELF_TEST_BANK) if self.settings.synthesises else None
 
     def _surrogates(self, bank_size: int | None = None) -> Surrogates:
@@ -63,8 +63,8 @@ class Session:
 def open_session(settings: Settings, key: bytes | None = None) -> Session:
     """Load the models, read the key, and open the register, which is made where there is none.
 
-    key: the key itself; None: that of the key file, or none. Raises SettingsError, ModelError, and for the register
-    InputError and OutputError.
+    key: the key itself; None: the key in the key file, if there is one. Raises SettingsError, ModelError, and for the
+    register InputError and OutputError.
     """
     if key is None:
         key = secret(settings)
@@ -73,8 +73,9 @@ def open_session(settings: Settings, key: bytes | None = None) -> Session:
 
 
 def session_without_register(settings: Settings, key: bytes | None = None) -> Session:
-    """For who recognises nobody: a process that is told all surrogates, or one that hands the work on. key: None for
-    none; no key file is read. Raises SettingsError and ModelError."""
+    """A session for a process that recognises nobody, as one that is given all surrogates or hands the work on.
+
+    key: None for no key; no key file is read. Raises SettingsError and ModelError."""
     models = load_models(settings.models)
     settings.check_gallery(len(models.gallery.identities))
     return Session(settings, models, key)

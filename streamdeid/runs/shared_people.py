@@ -1,11 +1,12 @@
-"""The people of a register in one stream: recognised as anybody who comes back is, and given the face they had.
+"""The people of a register in one stream: they are recognised like people who come back, and get the face they had.
 
-Who is in the register when a tracklet is asked for counts among the people who may come back (`identity.reentry`), by
-the same rule and thresholds. Somebody new, of whom that is certain, is added at once, under the file's lock, and with a
-last look whether another run did so a moment before: so people who appear in several recordings at a time become one.
-What is learned of people later is told at the end, and while a live run goes on, every half minute.
+The people in the register count among the people who may come back (`identity.reentry`), by the same rule and
+thresholds. A person who is certainly new is added to the register at once. This is done under the file's lock, after a
+last check whether another run has just added the same person, so that a person who appears in several recordings at a
+time is one person in the register. What a stream learns of people later is written at its end, and in a live run every
+half minute.
 
-Whose registered face is too much like one that is in use in this stream, gets another one here.
+A person whose registered face is too similar to a face in use in this stream gets another face here.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from streamdeid.surrogates.choice import Surrogate, Surrogates
 from streamdeid.surrogates.drawn_numbers import of_run
 
 _EVERY = 30.0
-"""Seconds between two times that a live run tells what it learned."""
+"""Seconds between two times at which a live run writes what it learned to the register."""
 _SOON = 1.0
 """Seconds for which a live run waits for the file, while its picture stands still."""
 FROM_REGISTER, OTHERWISE, ADDED = "from the register", "registered face in use", "added to the register"
@@ -45,19 +46,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class _Link:
-    """A person of this stream who is in the register."""
+    """The link between a person of this stream and a record of the register."""
 
     record: int
     face: Points = field(repr=False)
     """The registered surrogate (d,)."""
     label: str
     total: Points = field(repr=False)
-    """Sum of templates (e,) over so many good frames that the register knows of."""
+    """Sum of templates (e,) over the `frames` good frames that the register knows."""
     frames: int
 
 
 class SharedPeople:
-    """A register in one stream, and where the stream's surrogates come from: a `replace_faces.Choice`."""
+    """A register in one stream; it gives the stream its surrogates, as a `replace_faces.Choice`."""
 
     def __init__(
         self,
@@ -70,40 +71,42 @@ class SharedPeople:
         live: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """file: checked, and there. live: what goes wrong with it is logged, and the stream goes on; else it is raised.
-        Raises what `RegisterFile.read` does, in any case."""
+        """file: exists and is checked. live: later errors of the file are logged and the stream goes on; else they are
+        raised. Raises what `RegisterFile.read` does, live or not."""
         self._file, self._persons, self._surrogates = file, persons, surrogates
         self._distances, self._days, self._live, self._clock = distances, days, live, clock
         self._wait = _SOON if live else LONGEST
         self._links: dict[int, _Link] = {}
-        """By person of this stream."""
+        """Links by person of this stream."""
         self._by_record: dict[int, int] = {}
         self._seen: set[int] = set()
-        """Persons of whom the register has not been told that they were seen."""
+        """Persons who were seen since the register was last told."""
         self._came: set[int] = set()
         """Persons who were seen in this stream."""
         self._gone: set[int] = set()
-        """Persons whom somebody took out of the register: they are not put in again."""
+        """Persons whom another run took out of the register: they are not added again."""
         self._run: int | None = None
-        """Number of the register that this run has, and nobody else."""
+        """Number from the register that only this run has."""
         self._told = time.monotonic()
         self._take(self._current(file.read()))
 
     def refresh(self) -> None:
-        """Learn of those whom others added or took out since."""
+        """Read which people other runs added or took out since the last time."""
         if self._file.changed():
             self._tried(lambda: self._take(self._current(self._file.read())))
 
     def surrogate(self, person: int, y: Points) -> Surrogate:
-        """The surrogate of a person, whose identity vector is y (d,): the registered one, or one chosen now.
+        """The surrogate of a person with identity y (d,): the registered one, or one chosen now.
 
-        Raises FailedClosed when there is none, and what the file does unless the stream is live.
+        Raises FailedClosed when there is none, and unless the stream is live what the file raises.
         """
         return self._face(person, y, None)
 
     def provisional(self, number: int) -> Surrogate:
-        """That of a tracklet of nobody known, under a number that no other run has: tracklets are numbered alike in all
-        runs, and the same number draws the same face. Raises as `surrogate`."""
+        """The surrogate of a tracklet whose person is unknown. Raises as `surrogate`.
+
+        It is sampled with a number that no other run has, since all runs number tracklets alike, and the same number
+        gives the same face."""
         if self._run is None:
             self._tried(self._begin)
         if self._run is None:
@@ -111,12 +114,12 @@ class SharedPeople:
         return self._surrogates.provisional(self._of_run(number))
 
     def adopt(self, number: int, person: int, y: Points) -> Surrogate:
-        """The surrogate of a person of identity y (d,), where a tracklet of his was shown by a provisional one: the
-        registered one, or else the provisional one, which is registered. Raises as `surrogate`."""
+        """The surrogate of a person with identity y (d,) whose tracklet had a provisional one: the registered
+        surrogate, or else the provisional one, which is then registered. Raises as `surrogate`."""
         return self._face(person, y, self._of_run(number))
 
     def release(self, number: int) -> None:
-        """A tracklet is over."""
+        """Release the surrogate of a tracklet that is over."""
         if self._run is not None:
             self._surrogates.release(self._of_run(number))
 
@@ -128,7 +131,7 @@ class SharedPeople:
         self._came.discard(person)
 
     def _face(self, person: int, y: Points, provisional: int | None) -> Surrogate:
-        """`surrogate`, or `adopt` with the number of a provisional surrogate."""
+        """As `surrogate`, or as `adopt` where `provisional` is the number of a provisional surrogate."""
         self._seen.add(person)
         self._came.add(person)
         if person not in self._links and person not in self._gone:
@@ -145,23 +148,23 @@ class SharedPeople:
         return self._chosen(person, y, provisional)
 
     def _chosen(self, person: int, y: Points, provisional: int | None, drawn: int | None = None) -> Surrogate:
-        """One chosen now, or the provisional one."""
+        """A surrogate chosen now, or the provisional one. drawn: the number to sample with; None: the person's own."""
         if provisional is not None:
             return self._surrogates.adopt(provisional, person)
         return self._surrogates.surrogate(person, y, drawn)
 
     def _of_run(self, number: int) -> int:
-        assert self._run is not None  # provisional surrogates have such numbers
+        assert self._run is not None  # a provisional surrogate was sampled, so `_run` is set
         return of_run(self._run, number)
 
     def tell_in_time(self) -> None:
-        """Tell what was learned every half minute of a live run; to be called with each frame."""
+        """Call `tell` every half minute of a live run; to be called with each frame."""
         if self._live and time.monotonic() - self._told >= _EVERY:
             self._told = time.monotonic()
             self.tell()
 
     def tell(self) -> None:
-        """Tell the register what was learned of its people, and drop those who expired."""
+        """Write what was learned of the people to the register, and drop people who expired."""
         self._seen |= self._persons.present
         self._tried(self._exchange)
 
@@ -183,7 +186,7 @@ class SharedPeople:
         return int(self._clock())
 
     def _take(self, register: PeopleRegister) -> None:
-        """Let the people of the register be recognised, and nobody who is not in it any more be put back."""
+        """Let the people of the register be recognised; a person who was taken out of it is not put back."""
         for record, person in list(self._by_record.items()):
             if record not in register.people:
                 del self._by_record[record], self._links[person]
@@ -199,13 +202,13 @@ class SharedPeople:
             self._surrogates.keep_apart_from(np.array(faces))
 
     def _link(self, one: RegisteredPerson, person: int, told: int) -> None:
-        """Somebody in the register is a person of this stream, of whom the register knows so many good frames."""
+        """Link a record of the register to a person of this stream. told: frames that the register knows of."""
         self._links[person] = _Link(one.number, one.surrogate, one.label, told * one.template, told)
         self._by_record[one.number] = person
         self._persons.keep(person)
 
     def _claim(self, person: int, y: Points, provisional: int | None) -> None:
-        """Find or make a place in the register for somebody new, if it is certain who that is."""
+        """Find or make the record of a new person in the register, if it is certain who the person is."""
         known = self._persons.known(person)
         if known is None or not known[2] or known[0].vector is None:
             return
@@ -216,7 +219,7 @@ class SharedPeople:
             self._take(register)
             others = {n: one for n, one in register.people.items() if self._by_record[n] not in self._came}
             found = meant(others, template.vector, self._distances)
-            if found is not None:  # another run added him a moment ago
+            if found is not None:  # another run added this person a moment ago
                 self._persons.release(self._by_record[found])
                 del self._links[self._by_record[found]]
                 self._link(others[found], person, told=0)
@@ -237,16 +240,17 @@ class SharedPeople:
         self._surrogates.counts[ADDED] += 1
 
     def _draw(self, person: int, y: Points) -> None:
-        """Choose the face of somebody who is not in the register, under a number that nobody else gets: persons are
-        numbered alike in all runs, and the same number draws the same face."""
+        """Choose the surrogate of a person who is not in the register, with a number that no other person gets.
+
+        All runs number persons alike, and the same number gives the same face."""
         self._surrogates.surrogate(person, y, self._free_number())
 
     def _begin(self) -> None:
-        """Get a number for this run alone."""
+        """Get a number from the register for this run alone."""
         self._run = self._free_number()
 
     def _free_number(self) -> int:
-        """A number that nobody else gets."""
+        """A number from the register that no other person or run gets."""
         with self._file.opened(self._wait) as (read, write):
             register = self._current(read)
             self._take(register)
@@ -281,5 +285,5 @@ class SharedPeople:
         self._seen.clear()
 
     def _records(self, persons: frozenset[int]) -> list[int]:
-        """Numbers in the register of those persons who are in it."""
+        """The numbers in the register of those of the persons who are in it."""
         return [self._links[person].record for person in persons if person in self._links]

@@ -1,7 +1,7 @@
-"""What another machine needs of a run besides a recording: settings, key, models and pictures, sent once.
+"""Packs what another machine needs of a run besides a recording: settings, key, models and pictures, sent once.
 
 The models that come with streamdeid are not sent: every machine has them, and their hashes say whether they are the
-same. Neither the key nor a picture shows in the value's `repr`.
+same. The `repr` of the value shows neither the key nor a picture.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class Shipped:
     settings: Settings
     key: bytes | None = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
-    """By path in a directory of the receiver's."""
+    """Contents by path in a directory of the receiver."""
     hashes: Mapping[str, str]
-    """Of the models, by file name."""
+    """Hashes of the models, by file name."""
     versions: Mapping[str, str]
 
 
 def ship(settings: Settings) -> Shipped:
-    """Read all that is to be sent. Raises SettingsError and ModelError for what no run could use."""
+    """Read all that is to be sent. Raises SettingsError and ModelError for settings or models that no run could use."""
     session_without_register(settings)
     return packed(settings)
 
 
 def packed(settings: Settings) -> Shipped:
-    """The same, where whoever gets it looks into the models. Raises SettingsError for what cannot be read."""
+    """The same without checking the models, which the receiver does. Raises SettingsError for unreadable files."""
     own = settings.models or shipped()
     hashes = {name: read_hashes(own)[name] for name in (MODEL, GALLERY)}
     files: dict[str, bytes] = {}
@@ -62,7 +62,7 @@ def packed(settings: Settings) -> Shipped:
 
 
 def unpack(sent: Shipped, place: Path) -> Settings:
-    """Write the files into a directory; the settings that name them there. The key is in no file.
+    """Write the files into a directory, and return settings that name them there. The key is written to no file.
 
     Raises UnfitError when this machine has other models or libraries, OutputError when nothing can be written.
     """

@@ -1,6 +1,6 @@
-"""One step of every stream, recorded, live or picture by picture: analyse a frame, decide, render one.
+"""One step of every stream, recorded, live or picture by picture: analyse a frame, decide about one, render it.
 
-It knows neither threads nor files. Boxes always belong to the very frame whose pixels they change.
+This module uses neither threads nor files. Boxes always belong to the very frame whose pixels they change.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from streamdeid.tracking.lost_faces import corners
 from streamdeid.tracking.noted import Noted
 
 SETTLED, _SHARE, _AT_ONCE = 0.25, 5, 2
-"""Seconds for which it is settled what is covered before a frame is decided, of one in so many of the frames that wait
-at most, and so many frames at once: a face that comes and goes between two looks is held only where the next ones are
-known (docs/methods.md 8.4). The other frames are what a frame is settled by, so recordings are read so much farther."""
+"""Limits on settling in advance which tracks are redacted, before a frame is decided: the next frames up to so many
+seconds ahead, at most one in `_SHARE` of the waiting frames, and `_AT_ONCE` new frames at a time. A face that comes and
+goes between two looks is held only where the next looks are known (docs/methods.md 8.4). Settling a frame takes the
+frames after it, so a recording is analysed `SETTLED` seconds farther ahead."""
 
 
 @dataclass(frozen=True)
 class Done(Generic[Origin]):
-    """A frame that was rendered, with what was known of it and decided."""
+    """A frame that was rendered, with what was found in it and what was decided."""
 
     pending: PendingFrame[Origin]
     plans: Plans
     frame: DeidentifiedFrame
-    """What may leave."""
+    """The only frame that may leave."""
 
     @property
     def persons(self) -> dict[int, int]:
-        """By track: whom it shows, whether or not with that person's new face; 0 for nobody known. Whatever counts
-        faces by person counts them so."""
+        """By track: the person that it shows, with or without that person's surrogate; 0 for an unknown person. All
+        counts of faces by person use this."""
         return {plan.track.number: plan.person for plan in self.plans}
 
     @property
@@ -51,7 +52,7 @@ class Done(Generic[Origin]):
         return sum(plan.track.cut for plan in self.plans)
 
     def count(self, counts: Counts, people: bool = True) -> None:
-        """Count the frame. people: whether anybody is told apart, as no mask does."""
+        """Count the frame. people: whether persons are told apart; False for a mask."""
         who = self.persons if people else None
         counts.add(self.frame.redactions, who, cut=self.cut, left=len(self.pending.left))
 
@@ -59,39 +60,39 @@ class Done(Generic[Origin]):
 class Step(Generic[Origin]):
     """Analyses frames in order, keeps them while they wait, and decides and renders the oldest.
 
-    Whatever any part raises goes on to the caller: no frame leaves that was not filtered.
+    An error of any part is passed on to the caller, so no frame leaves that was not filtered.
     """
 
     def __init__(self, detect: Detector, tracker: Tracker, deidentifier: Deidentifier) -> None:
         self._detect, self._tracker, self._deidentifier = detect, tracker, deidentifier
         self.waiting: deque[PendingFrame[Origin]] = deque()
-        """The frames that were analysed and not rendered, the oldest first."""
+        """The frames that were analysed and are not rendered yet, the oldest first."""
 
     def analyse(self, frame: Frame, origin: Origin) -> None:
-        """Find out what there is to know of the next frame; it waits then."""
+        """Detect, track and observe the faces of the next frame, which then waits."""
         found = self._detect(frame)
         camera = self._detect.camera if isinstance(self._detect, SeesCamera) else None
         pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found, camera)
         waiting = [*self.waiting, pending]
         self._deidentifier.observe(pending, waiting)
         self._deidentifier.settle(waiting)
-        pending.frame = replace(frame)  # anew, without what was made of it while it was looked at
+        pending.frame = replace(frame)  # a new object, without the values that the analysis cached
         self.waiting.append(pending)
 
     def foresee(self, frame: Frame, following: Frame | None) -> None:
-        """Before `frame` is analysed, where it is known: which one follows it, None at the end."""
+        """Tell the detector, before `frame` is analysed, which frame follows it; None at the end."""
         if isinstance(self._detect, Foresees):
             self._detect.foresee(frame, following)
 
     def decide(self) -> tuple[PendingFrame[Origin], Plans]:
-        """Decide about the oldest frame that waits, as far as is known by now; it waits no longer."""
+        """Decide about the oldest frame that waits, by what is known now; it waits no longer."""
         waiting = tuple(self.waiting)
         pending = self.waiting.popleft()
         return pending, settled(self._deidentifier, waiting, pending.tracks)
 
     def render(self, following: Frame | None = None) -> Done[Origin]:
-        """Decide about the oldest frame that waits, and render it. following: the next one to be analysed, where it is
-        known and was foreseen; a detector that can begins with it meanwhile, since rendering asks nobody."""
+        """Decide about the oldest frame that waits, and render it. following: the next frame to be analysed, where it
+        is known and was foreseen. A detector that can begins with it meanwhile, since rendering does not use it."""
         pending, plans = self.decide()
         if following is not None and isinstance(self._detect, Begins):
             self._detect.begin(following)
@@ -99,7 +100,7 @@ class Step(Generic[Origin]):
 
 
 def filtered(frames: Iterable[Frame], step: Step[None], lookahead: int = 0) -> Iterator[Done[None]]:
-    """The loop over a recording: frames in, as many out, in order.
+    """The loop over a recording: yields each frame rendered, in order.
 
     Frames are analysed `lookahead` frames ahead of what is rendered, so that a face is known before it is first shown.
     """
@@ -111,8 +112,9 @@ def filtered(frames: Iterable[Frame], step: Step[None], lookahead: int = 0) -> I
 
 
 def analysed(frames: Iterable[Frame], step: Step[None]) -> Iterator[Frame | None]:
-    """Analyse the frames of a recording, stopping after each: the one that is analysed next, None at the end. Each is
-    read before the one before it is analysed, and foreseen after that."""
+    """Analyse the frames of a recording one by one; after each, yields the next frame, None at the end.
+
+    Each frame is read before its predecessor is analysed. `Step.foresee` is called for each before it is analysed."""
     coming = iter(frames)
     frame, following = next(coming, None), next(coming, None)
     if frame is not None:
@@ -126,21 +128,21 @@ def analysed(frames: Iterable[Frame], step: Step[None]) -> Iterator[Frame | None
 
 
 class WithLookAhead:
-    """A `Deidentifier` around another one, which protects what the look-ahead chooses."""
+    """A `Deidentifier` around another one; the inner one protects the tracks that the look-ahead chooses."""
 
     def __init__(self, inner: Deidentifier, lookahead: LookAhead, again: LooksAgain | None = None) -> None:
-        """again: who can look at a place of a frame once more, before that leaves; None where it is not to be."""
+        """again: can look once more at a place of a frame before the frame leaves; None where this is not wanted."""
         self._inner, self._lookahead, self._again = inner, lookahead, again
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Let the inner one observe all tracks, and note them."""
+        """Let the inner de-identifier observe all tracks, and note them in the look-ahead."""
         self._inner.observe(pending, waiting)
         frame = pending.frame
         pending.noted = self._lookahead.note(pending.tracks, frame.time, frame.luma_levels, pending.camera)
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
-        """Settle which tracks are covered in the frame that is due and in the next ones; the inner one settles the
-        rest."""
+        """Settle which tracks are redacted in the frame that is due and in the next ones; the inner de-identifier
+        settles the rest."""
         if due is None:
             self._inner.settle(waiting)
             return
@@ -158,16 +160,16 @@ class WithLookAhead:
         self._inner.settle(waiting, pending.known)
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """What the inner one decides of the tracks that are covered."""
+        """The plans of the inner de-identifier for the tracks that are redacted."""
         return self._inner.decide(pending, pending.known)
 
     def _settle(self, waiting: Waiting, tracks: Sequence[Track]) -> None:
-        """Settle which tracks are covered in the first of some frames that wait, whose own these are; once."""
+        """Settle, once, which tracks are redacted in the first of some waiting frames. tracks: of that frame."""
         one, later = waiting[0], waiting[1:]
         if one.covered is None:
             look = None if self._again is None else partial(self._again.look_again, one.frame)
             one.covered = self._lookahead.shown(tracks, _noted(one), [_noted(after) for after in later], look)
-        # Before its first frame a track shows whom it shows there, as surely as is known by now; a mask knows none.
+        # Before its first frame a track has the tracklet and ambiguity of that frame, as known now; a mask has none.
         for number in {track.number for track in one.covered} - {track.number for track in tracks}:
             first = next((after.seen[number] for after in later if _tracked(number, after)), None)
             if first is not None:
@@ -175,7 +177,7 @@ class WithLookAhead:
                 seen.tracklet, seen.ambiguous = first.tracklet, first.ambiguous
 
     def _add_unlooked(self, waiting: Waiting) -> None:
-        """Cover in the first of some frames that wait, where it was not looked at, who was seen in the next one."""
+        """Redact in the first of some waiting frames, at places that were not looked at, faces seen in the next one."""
         one = waiting[0]
         known = {track.number for track in one.known}
         new = [track for track in self._lookahead.unlooked if track.number not in known]
@@ -184,7 +186,7 @@ class WithLookAhead:
         self._settle(waiting, one.tracks)
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """Passed on."""
+        """The frame that the inner de-identifier renders."""
         return self._inner.render(pending, plans)
 
 

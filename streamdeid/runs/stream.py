@@ -1,4 +1,4 @@
-"""The parts of one stream, and what they counted so far."""
+"""The parts of one stream, and what they have counted so far."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class Stream:
     detect: Detector
     tracker: FaceTracker
     deidentifier: Deidentifier
-    """The outermost: look-ahead, regions and whitelist, where there are any, lie around `inner`."""
+    """The outermost de-identifier: look-ahead, and any regions and whitelist, lie around `inner`."""
     inner: ReplaceFaces | MaskFaces
     people: People
     cuts: Callable[[], int]
-    """How many scene cuts were seen so far."""
+    """Gives the number of scene cuts so far."""
 
     def step(self) -> Step[Any]:
-        """Filters with these parts, from now on."""
+        """A new step, which filters with these parts from now on."""
         return Step(self.detect, self.tracker, self.deidentifier)
 
     def close(self) -> None:
-        """Nothing more will be filtered; the people stay known for a part that follows. Harmless when repeated."""
+        """Close these parts; the people stay known for parts that follow. Harmless when repeated."""
         self.inner.close()
 
     def handed_on(self) -> People:
-        """Close these parts; the people of the stream, for the parts that come next."""
+        """Close these parts and return the people of the stream, for the parts that come next."""
         self.close()
         return replace(self.people, tracklets=self.inner.tracklets)
 
     def end(self) -> None:
-        """The stream is over: closed, and the register is told what was learned. Raises what `SharedPeople.tell` does.
+        """End the stream: close it, and write what was learned to the register. Raises what `SharedPeople.tell` does.
         Harmless when repeated."""
         self.close()
         if self.people.shared is not None:
@@ -52,19 +52,19 @@ class Stream:
 
     @property
     def known_people(self) -> int | None:
-        """Persons told apart in this part of the stream and those before it; None for a mask."""
+        """Number of persons told apart in these parts of the stream and those before them; None for a mask."""
         counts = self.people.persons.counts
         known = counts[Outcome.NEW] + counts[Outcome.UNCERTAIN] + counts[Outcome.UNSEEN]
         return None if isinstance(self.inner, MaskFaces) else known
 
     @property
     def tracks(self) -> dict[str, int]:
-        """How tracks were assigned to persons, which says nothing for a mask."""
+        """How many tracks were assigned to persons in which way; it has no meaning for a mask."""
         return {outcome.value: count for outcome, count in self.people.persons.counts.items()}
 
     @property
     def provisional(self) -> ProvisionalCounts | None:
-        """Faces that were drawn without knowing whose place they take; None for a mask and for fixed maps."""
+        """Counts of provisional faces; None for a mask and for fixed maps."""
         return ProvisionalCounts.of(
             self.people.surrogates, self.inner.replaced if isinstance(self.inner, ReplaceFaces) else 0
         )

@@ -1,4 +1,4 @@
-"""`warm_up`: everything runs once on drawn faces, so that nothing is compiled later."""
+"""`warm_up`: runs everything once on rendered faces, so that nothing is compiled later."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 
 _SIZES = ((160, 120), (642, 362), (1280, 720))
-"""Width and height of the drawn pictures."""
+"""Width and height of the rendered pictures."""
 _FRAMES = 3
 _DEADLINE = 600.0
-"""Seconds that the detector may take for a picture: nobody waits for a warm-up, and a board, or an emulator that builds
-an image, is slow at the first one."""
+"""Seconds that the detector may take for a picture: nobody waits for a warm-up, and a small board, or an emulator that
+builds an image, is slow at the first picture."""
 
 
 @dataclass(frozen=True)
@@ -45,27 +45,28 @@ class WarmUp:
     seconds: float
     """Wall time."""
     kernels: int
-    """Compiled functions that are ready, one for each signature."""
+    """Number of compiled functions that are ready, one for each signature."""
     compiled: int
-    """Those among them that this process had to compile; the others were found."""
+    """How many of them this process had to compile; the others were found on disk."""
     kept: int
-    """Those that lie on disk for the next process."""
+    """How many lie on disk for the next process."""
     places: tuple[Path, ...]
     """The directories in which they lie."""
     bytecode: int
-    """Python modules whose bytecode was missing and was written."""
+    """Number of Python modules whose bytecode was missing and was written."""
 
 
 def warm_up(cache: Path | None = None) -> WarmUp:
     """Compile everything that a filter uses and keep it on disk (`streamdeid.core.kernel_cache` says where).
 
-    Runs the detector, the self-test, the fit, both transfers of expressions, drawn and copied eyes, and blending over
-    drawn people at several sizes. Call it when an image is built, or before the first camera is opened: after it the
-    first picture of a `Filter` compiles nothing. About 20 s of CPU time when all is new, 2 s when all is found.
+    Runs the detector, the self-test, the fit, both transfers of expressions, rendered and copied eyes, and blending
+    over synthetic people at several sizes. Call it when an image is built, or before the first camera is opened: after
+    it the first picture of a `Filter` compiles nothing. It takes about 20 s of CPU time when nothing is compiled yet,
+    2 s when all kernels are found.
 
-    cache: fill this directory too; programs that run with `NUMBA_CACHE_DIR` set to it find it there. Raises OutputError
-    when it cannot be written, ModelError, and FailedClosed when the self-test fails. That nothing could be kept is no
-    error: `kept` is then 0, and the next process compiles again.
+    cache: fill this directory, too; programs that run with `NUMBA_CACHE_DIR` set to it find the kernels there. Raises
+    OutputError when it cannot be written, ModelError, and FailedClosed when the self-test fails. It is no error when
+    nothing could be kept: `kept` is then 0, and the next process compiles again.
     """
     begun = time.perf_counter()
     compiled_beside.allow()
@@ -80,7 +81,7 @@ def warm_up(cache: Path | None = None) -> WarmUp:
             for one in islice(drawn, _FRAMES):
                 rgb = rectangle_to_rgb(one.frame.planes, 0, 0, *size)
                 filter(np.ascontiguousarray(rgb[:, :, ::-1]))
-    planes = planes_from_rgb(np.full((64, 64, 3), 128, np.uint8))  # drawn people are never in need of a soft redaction
+    planes = planes_from_rgb(np.full((64, 64, 3), 128, np.uint8))  # synthetic people never need a soft redaction
     soft_redaction(planes, planes.copy(), head_of((16.0, 16.0, 48.0, 48.0), None, planes.size), SoftMemory())
     _draw_what_is_seldom(models.fitting, planes)
     if cache is not None:
@@ -102,7 +103,7 @@ def warm_up(cache: Path | None = None) -> WarmUp:
 
 
 def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
-    """What drawn people do not do: move quickly, turn their heads, and be filmed by a camera with grain."""
+    """Run what the synthetic people do not need: for quick motion, turned heads, and a camera with grain."""
     shape, solid, yaw = fitting.model.mean_shape, fitting.solid, 0.6
     reaching(shape, (1.3 * shape,), (1.3 * shape,), float(np.ptp(shape[:, 0])))
     turn = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])

@@ -1,4 +1,4 @@
-"""The whitelist of a run: its pictures read, its recogniser chosen, and the rule laid around the de-identifier."""
+"""The whitelist of a run: reads its pictures, chooses its recogniser, and puts its rule around the de-identifier."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from streamdeid.settings import BUILT_IN, DLIB, Settings
 Detect = Callable[[NDArray[np.uint8]], Sequence[Face]]
 
 LEAST_WIDTH = 80.0
-"""Pixels that a face in a whitelisted picture is wide at least."""
+"""Least width in pixels of a face in a whitelisted picture."""
 DLIB_ACCEPT = 0.45
-"""Largest distance that is taken for the same person by dlib's recogniser: 1 in 10,000 pairs of different people of the
+"""Largest distance that counts as the same person for dlib's recogniser: 1 in 10,000 pairs of different people of the
 London set are as near (`benchmarks/people/whitelist.py --dlib`)."""
 _FACE = 0.5
-"""Detector score from which something without landmarks counts as another face; hair and collars reach less."""
+"""Least detector score at which a find without landmarks counts as another face; hair and collars reach less."""
 
 
 def recogniser_of(settings: Settings, model: AppearanceModel) -> Recogniser:
-    """The recogniser that the settings name. Raises SettingsError when it cannot be had."""
+    """The recogniser that the settings name. Raises SettingsError when it cannot be loaded."""
     accept = settings.whitelist_threshold
     if settings.whitelist_recogniser == BUILT_IN:
         return Recogniser(UpperFace(model), ACCEPT if accept is None else accept)
@@ -53,7 +53,7 @@ def recogniser_of(settings: Settings, model: AppearanceModel) -> Recogniser:
 def read_whitelist(pictures: Sequence[Path], recogniser: Recogniser, model: AppearanceModel, detect: Detect) -> Known:
     """The people in some pictures, each of which shows exactly one face.
 
-    detect: the default detector on RGB photographs. Raises SettingsError, one line, for a picture that will not do.
+    detect: the default detector on RGB photographs. Raises SettingsError, one line, for a picture that cannot be used.
     """
     vectors = [_vector(path, recogniser, model, detect) for path in pictures]
     return Known(recogniser, np.stack(vectors))
@@ -98,7 +98,7 @@ def laid_around(
     model: AppearanceModel,
     size: tuple[int, int] | None,
 ) -> Deidentifier:
-    """The whitelist, if anybody is known, and around it the regions, if there are any.
+    """The de-identifier `inner`, with the whitelist around it if there is one, and the regions around both if any.
 
     size: (width, height) of the pictures, where known. Raises SettingsError for a region outside them.
     """

@@ -1,10 +1,9 @@
-"""The processes that work for a run: one protocol for recordings beside each other, for those of an archive, and for
-the segments of one.
+"""The processes that work for a run, with one protocol for several recordings, those of an archive, and segments.
 
-A worker is told on standard input what it is for, and then its tasks, one at a time; it says on standard output how
-far it is, and in the end what came of each. Both are pipes of the run that started it, so what goes through them is
-pickled: nobody else can write there. Nothing of it stands in the process's arguments. A process that dies takes nothing
-with it; one whose run is gone clears up and ends.
+A worker gets on standard input what it is for, and then its tasks, one at a time. It writes on standard output how far
+a task is, and at the end its result. Both are pipes of the run that started the worker. Nothing else can write to them,
+so values are pickled. No such value is in the arguments of the process. A process that dies takes nothing else with it;
+a process whose run is gone clears up and ends.
 """
 
 from __future__ import annotations
@@ -28,41 +27,42 @@ from streamdeid.core.process_usage import be_frugal
 from streamdeid.errors import FailedClosed, StreamdeidError
 
 ATTEMPTS = 2
-"""Processes that a piece of work may cost: one that died gets another one, once."""
+"""How many processes a piece of work may use up: after the first death there is one more attempt."""
 _PROGRAM = "streamdeid.runs.workers:work"
 _LENGTH = struct.Struct("<Q")
 _LEAVE = 10.0
-"""Seconds for a process to end when it is told to; then it is killed."""
+"""Seconds that a process has to end when it is told to; then it is killed."""
 _TELL_EVERY = 25
-"""Frames between two words about how far a task is; what is left of them at its end is not told."""
+"""Frames between two messages about how far a task is; fewer frames at its end are not reported."""
 _Task = TypeVar("_Task")
 _Word = TypeVar("_Word")
 Told = Callable[[int], None]
-"""Called in the process with the number of a frame that is done. The run hears how many more are, so many at a time."""
+"""Called in the process with the number of a frame that is done. The run gets counts of further frames."""
 Begin = Callable[[], Callable[[_Task, Told], Any]]
-"""Makes, in the process, what does its tasks; has to be picklable."""
+"""Makes, in the process, the function that does its tasks; must be picklable."""
 
 
 class DiedError(Exception):
-    """The process is gone, and said nothing of its task."""
+    """The process is gone without an answer to its task."""
 
 
 class _Ended(BaseException):
-    """The run wants the process to end."""
+    """Raised in the process when the run wants it to end."""
 
 
 class Worker(Generic[_Task]):
     """A process, as the run that started it sees it. Close it."""
 
     def __init__(self, begin: Begin[_Task], place: Path | None = None) -> None:
-        """Start it. place: a directory that it removes when it has to end early and nobody else can do so. Raises
-        DiedError when no process can be made."""
+        """Start the process. place: a directory that it removes when it has to end early.
+
+        Raises DiedError when no process can be made."""
         try:
             self._process = subprocess.Popen(
                 child_command(_PROGRAM),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for the run, which ends its processes itself
+                start_new_session=True,  # Ctrl-C goes to the run, which ends its processes itself
                 env={**child_environment(), "OPENBLAS_NUM_THREADS": "1"},
             )
         except OSError as error:
@@ -77,8 +77,8 @@ class Worker(Generic[_Task]):
             raise DiedError from error
 
     def asked(self, task: _Task, stop: threading.Event) -> Iterator[Any]:
-        """What it says of a task: how many frames more are done, now and then, and in the end what came of it, a
-        StreamdeidError where that failed. stop: ends the process early. Raises DiedError."""
+        """Give the process a task; yields its messages: now and then how many more frames are done, and last the
+        result, which is a StreamdeidError if the task failed. stop: ends the process early. Raises DiedError."""
         ended = threading.Event()
         watching = threading.Thread(target=self._watch, args=(stop, ended), name="worker watched")
         watching.start()
@@ -96,14 +96,14 @@ class Worker(Generic[_Task]):
             watching.join()
 
     def close(self) -> None:
-        """End it, in the middle of a task too; it is gone when this returns. Harmless when repeated."""
+        """End the process, even in the middle of a task; it is gone at return. Harmless when repeated."""
         self._leave()
         for pipe in (self._in, self._out):
             with contextlib.suppress(OSError):
                 pipe.close()
 
     def _watch(self, stop: threading.Event, ended: threading.Event) -> None:
-        """End it when the run is to end."""
+        """End the process when the run is to end."""
         while not ended.wait(0.1):
             if stop.is_set():
                 self._leave()
@@ -119,7 +119,7 @@ class Worker(Generic[_Task]):
 
 
 def answer_of(worker: Worker[_Task], task: _Task, stop: threading.Event) -> Any:
-    """What a worker of one task says of it; None when it died. It is gone when this returns. stop: ends it early."""
+    """The result of a worker of one task; None when it died. It is gone at return. stop: ends it early."""
     with contextlib.closing(worker), contextlib.suppress(DiedError):
         for word in worker.asked(task, stop):
             if not isinstance(word, int):
@@ -130,9 +130,10 @@ def answer_of(worker: Worker[_Task], task: _Task, stop: threading.Event) -> Any:
 def shared_out(
     order: Sequence[int], work: Callable[[int, threading.Event], Iterator[_Word]], workers: int
 ) -> Generator[tuple[int, _Word], None, None]:
-    """Do numbered work in threads, in this order: what each says, with its number, as it comes.
+    """Do numbered work in threads, in this order; yields what each work yields, with its number, as it comes.
 
-    Whatever ends the iteration early sets the event, at which work has to end early. Raises what a work raised.
+    Whatever ends the iteration early sets the event that is given to `work`, which must then end. Raises what `work`
+    raised.
     """
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in order:
@@ -173,22 +174,22 @@ def shared_out(
 
 
 def next_word(said: queue.SimpleQueue[_Word]) -> _Word:
-    """What a thread says next; signals are seen while it is waited for."""
+    """The next value in a queue; signals are handled while it waits."""
     while True:
         with contextlib.suppress(queue.Empty):
             return said.get(timeout=0.2)
 
 
 def work() -> NoReturn:
-    """Do what standard input says, until it ends; the program of a process."""
+    """Do the tasks from standard input until it ends; the program of a process."""
     said = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # what a library prints must not get into the answers
     told: queue.SimpleQueue[Any] = queue.SimpleQueue()
     place: Path | None = None
     try:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _end)
-        # Our own run pickled it a moment ago, of its own values: nothing else writes to this pipe.
+        # Our own run has just pickled its own values: nothing else writes to this pipe.
         begin, place = _receive(sys.stdin.buffer)
         threading.Thread(target=_listen, args=(told,), daemon=True).start()
         be_frugal()
@@ -209,15 +210,15 @@ def work() -> NoReturn:
     except (_Ended, OSError, EOFError, struct.error):
         if place is not None:
             shutil.rmtree(place, ignore_errors=True)
-    os._exit(128 + signal.SIGTERM)  # a thread still listens, and would be in the way of an orderly end
+    os._exit(128 + signal.SIGTERM)  # a thread still reads, which would prevent an orderly end
 
 
 _NOTHING = object()
-"""Says that there is nothing more to be told."""
+"""Marks the end of the tasks."""
 
 
 class _Telling:
-    """Says now and then how many frames more are done."""
+    """Sends a count of further frames that are done, once every `_TELL_EVERY` frames."""
 
     def __init__(self, said: IO[bytes]) -> None:
         self._said, self._count = said, 0
@@ -231,12 +232,12 @@ class _Telling:
 
 def _end(number: int, frame: object) -> None:
     for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, signal.SIG_IGN)  # clearing up is not to be interrupted
+        signal.signal(each, signal.SIG_IGN)  # clearing up must not be interrupted
     raise _Ended
 
 
 def _listen(told: queue.SimpleQueue[Any]) -> None:
-    """Hear of tasks. When the run is gone, so is its end of the pipe: what is done for it is no longer wanted."""
+    """Read tasks. The pipe ends when the run is gone; then this process ends, since its work is not wanted any more."""
     with contextlib.suppress(OSError, EOFError, struct.error):
         while True:
             told.put(_receive(sys.stdin.buffer))
@@ -251,7 +252,7 @@ def _send(pipe: IO[bytes], value: Any) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> Any:
-    """The next value; EOFError where there is none. Our own process sent it."""
+    """The next value from a pipe, which our own process sent. Raises EOFError where there is none."""
     (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
     return pickle.loads(_exactly(pipe, length))
 

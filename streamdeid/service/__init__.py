@@ -1,4 +1,4 @@
-"""Several cameras supervised: processes here or on other machines, restarts, health, metrics, the preview page.
+"""Supervises several cameras: processes here or on other machines, restarts, health, metrics, the preview page.
 
-It sees statuses and filtered pictures only.
+The service itself sees only statuses and filtered pictures.
 """

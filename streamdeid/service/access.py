@@ -1,15 +1,15 @@
-"""Who may look: on this machine everybody who calls it by its name, elsewhere whoever knows the token.
+"""Decides who may see the pages: without a token, callers by this machine's own name; else callers with the token.
 
 The token comes with each request, in a header that only a program or this page's own script sets
-(`preview_page/token.js`). What a browser sends along by itself opens nothing: a cookie is sent to every port of a host,
-and on another port of this machine another user may listen. Nor is a token taken in an address, which is kept in
-histories and in proxies' logs; behind "#" it is sent to nobody. Pages, styles and scripts that come with the package
-are for everybody: they are what asks for the token.
+(`preview_page/token.js`). Data that a browser sends by itself give no access: a cookie is sent to every port of a host,
+and another user may listen on another port of this machine. A token in an address is refused, too, because addresses
+are kept in histories and in proxies' logs; the part of an address behind "#" is not sent. Pages, styles and scripts
+that come with the package need no token, because they ask the user for it.
 
-A program that knows only a name and a password (Home Assistant's generic camera) may give the token as the password,
-to look. It is not asked for that way: a browser would keep it, and send it along unasked.
+A program that can send only a name and a password (Home Assistant's generic camera) may send the token as the password,
+for viewing only. The service never asks for a password: a browser would keep it, and send it without being asked.
 
-A page of another site that reaches this machine by a name of its own (DNS rebinding) calls it by the wrong name.
+A page of another site may reach this machine by a name of its own (DNS rebinding). Its requests have the wrong name.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ SECURITY_HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
 }
-"""On every answer: nothing from elsewhere, nowhere framed, nothing kept."""
+"""Headers of every answer: load nothing from other sites, show in no frame of another page, keep nothing."""
 
 
 def guarded(app: ASGIApp, http: HttpSettings, shipped: Collection[str]) -> ASGIApp:
-    """The application for those who may look, with security headers on each answer.
+    """The application behind the access check, with security headers on each answer.
 
-    shipped: paths of what comes with the package and tells nothing, for which no token is needed.
+    shipped: paths of files that come with the package and hold no secrets; they need no token.
     """
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,7 +65,7 @@ def guarded(app: ASGIApp, http: HttpSettings, shipped: Collection[str]) -> ASGIA
 
 
 def refusal(request: Request, http: HttpSettings, shipped: Collection[str]) -> Response | None:
-    """The answer to somebody who may not look; None for all others. shipped: as in `guarded`."""
+    """The answer to a request that is refused; None for all other requests. shipped: as in `guarded`."""
     navigates = request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate"
     if request.headers.get("sec-fetch-site") in ("cross-site", "same-site") and not navigates:
         return PlainTextResponse("this came from another site\n", 403)
@@ -85,7 +85,7 @@ def refusal(request: Request, http: HttpSettings, shipped: Collection[str]) -> R
 
 
 def _brought(request: Request, http: HttpSettings) -> str | None:
-    """What the Authorization header has for a token, or None: a bearer's; a password, to look."""
+    """The token in the Authorization header, or None: a bearer's token, or for viewing a password."""
     kind, _, value = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return value.strip()
@@ -96,13 +96,13 @@ def _brought(request: Request, http: HttpSettings) -> str | None:
 
 
 def _name(request: Request) -> str:
-    """By which name it was called, without the port."""
+    """The host name that the request was sent to, without the port."""
     name = request.headers.get("host", "").lower()
     return name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
 
 
 def _from_own_page(request: Request) -> bool:
-    """Whether a page that calls, where one does, came from this very host and port."""
+    """Whether the request comes from a page of this host and port, or from no page."""
     origin = request.headers.get("origin")
     return origin is None or origin.lower() == f"http://{request.headers.get('host', '').lower()}"
 
@@ -113,5 +113,5 @@ def _stranger(http: HttpSettings) -> Response:
 
 
 def _same(given: str, right: str) -> bool:
-    """Compared in constant time."""
+    """Whether two tokens are equal, compared in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), right.encode())

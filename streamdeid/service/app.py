@@ -1,4 +1,4 @@
-"""The pages of the service: health, metrics, the cameras' state, and pictures that were made from filtered frames."""
+"""The web pages of the service: health, metrics, the cameras' states, and pictures made from filtered frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streamdeid.service.preview import MOST_AGE, jpeg
 from streamdeid.service.shipped_pages import shipped_pages
 
 MOST_VIEWERS = 8
-"""Streams of one camera that are sent at a time."""
+"""Most streams of one camera that are sent at the same time."""
 _PATIENCE = 3.0
 """Seconds to wait for a picture."""
 _BOUNDARY = "streamdeid-picture"
@@ -33,7 +33,7 @@ _FILES = {"/": "index.html"} | {f"/{name}": name for name in ("page.css", "page.
 
 
 class Viewed(Protocol):
-    """A camera, as `supervised_camera.SupervisedCamera`: its pictures are bytes made from filtered frames."""
+    """A camera, like `supervised_camera.SupervisedCamera`; its pictures are bytes made from filtered frames."""
 
     def report(self) -> CameraReport: ...
 
@@ -43,7 +43,7 @@ class Viewed(Protocol):
 
 
 class Overview(Protocol):
-    """The service, as `supervisor.Supervisor`."""
+    """The service, like `supervisor.Supervisor`."""
 
     @property
     def cameras(self) -> Mapping[str, Viewed]: ...
@@ -53,7 +53,7 @@ class Overview(Protocol):
 
 
 def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIApp:
-    """The application. over: set when the service ends, so that streams end."""
+    """The web application of the service. over: set when the service ends, so that streams end."""
     viewers: Counter[str] = Counter()
 
     def reports() -> list[CameraReport]:
@@ -112,19 +112,19 @@ def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIA
 
     async def pictures(name: str) -> AsyncIterator[bytes]:
         if viewers[name] >= MOST_VIEWERS:
-            return  # several came at the same moment
+            return  # several requests came at the same moment
         viewers[name] += 1
         try:
             shown, blank, seen = 0, False, overview.cameras.get(name)
             yield f"--{_BOUNDARY}\r\n".encode()
             while not over.is_set() and (camera := overview.cameras.get(name)) is not None:
-                if camera is not seen:  # its settings changed, and its pictures are counted from 1 again
+                if camera is not seen:  # the camera's settings changed, and its pictures are counted from 1 again
                     shown, seen = 0, camera
                 picture = await camera.preview(shown, MOST_AGE)
                 if picture is not None:
                     shown, blank = picture[0], False
                     yield _part(picture[1])
-                elif not blank:  # a browser goes on showing what came last
+                elif not blank:  # otherwise a browser continues to show the last picture
                     blank = True
                     yield _part(_placeholder())
                 else:
@@ -150,7 +150,7 @@ def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIA
 
 
 def _part(data: bytes) -> bytes:
-    """A picture of a stream. The boundary behind it comes with it: a browser shows a picture when it is complete."""
+    """A picture of a stream with the boundary behind it, because browsers show a picture only when it is complete."""
     head = f"Content-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
     return head.encode() + data + f"\r\n--{_BOUNDARY}\r\n".encode()
 

@@ -1,7 +1,7 @@
-"""One camera of the service: where it comes from, where it goes, and every setting, checked.
+"""One camera of the service: its source, its output, and all its settings, checked.
 
-A camera is read twice from the same table: by the service, which says what is wrong with it, and by the camera's own
-process, which gets the table over a pipe.
+A camera is read twice from the same table: by the service, which reports errors in it, and by the camera's own process,
+which gets the table over a pipe.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from streamdeid.settings import OF_FACES, Settings
 from streamdeid.video.live.settings import LiveSettings
 
 FILTER = {name: one for name, one in table(Settings).items() if one.camera}
-"""The settings of the filter that mean something to a camera; the others are for files."""
+"""The settings of the filter that apply to a camera; the others are for files."""
 LIVE = {name: one for name, one in table(LiveSettings).items() if one.camera}
-"""Those of a live run. The service tries for ever, replays a file at its own pace, and has no standard output."""
+"""The settings of a live run that apply to a camera. The service has no standard output; it tries again without end and
+replays a file at the file's own pace."""
 PROFILE = "profile"
-"""The name of a profile, whose values stand below those that are given."""
+"""The setting that names a profile; values that are given replace those of the profile."""
 KEY = "key"
-"""The name of a key that the service draws and keeps in memory, for all cameras that name it."""
+"""The setting that names a key; the service generates this key and keeps it in memory, for all cameras that name it."""
 CHOICES = (*FILTER, *LIVE, KEY, PROFILE)
-"""What a camera, or the defaults of all cameras, may set."""
+"""The settings that a camera, or the defaults of all cameras, may have."""
 LOOKAHEAD = 0.0
-"""Seconds of look-ahead of a camera that names none: it would be added to its latency."""
+"""Seconds of look-ahead of a camera that sets none: look-ahead would add to its latency."""
 PLAYLIST = ".m3u8"
 _NAME = re.compile(r"[a-z0-9_-]{1,40}")
 
 
 @dataclass(frozen=True)
 class Camera:
-    """What a camera's process does. Addresses hold passwords and are not shown."""
+    """A camera with checked settings, as its process runs it. Addresses hold passwords and are not shown."""
 
     name: str
     source: str = field(repr=False)
@@ -46,18 +47,18 @@ class Camera:
     settings: Settings
     live: LiveSettings
     group: str | None
-    """Name of the shared key, or None: a key of its own, new at each start."""
+    """Name of the shared key; None: the key of its key file, or a key of its own, new at each start."""
     table: Table = field(repr=False)
-    """What it was read from, fit for JSON: a process that gets it reads the same camera."""
+    """The table that the camera was read from, fit for JSON: a process that gets it reads the same camera."""
 
     @property
     def target(self) -> str:
-        """The output in one spelling, without a password: two cameras with the same one would collide."""
+        """The output in a unique spelling, without a password: two cameras must not have the same output."""
         return _place(self.output)
 
 
 def read_camera(given: Table) -> Camera:
-    """The camera of a table with absolute paths. Raises SettingsError that names it."""
+    """Read a camera from a table with absolute paths. Raises SettingsError with the camera's name."""
     name = given.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise SettingsError("a camera needs a name of 1 to 40 small letters, digits, _ and -")
@@ -89,7 +90,7 @@ def _camera(name: str, given: Table) -> Camera:
     profile = profile_of(text(PROFILE, given[PROFILE]) if PROFILE in given else None)
     chosen = {each: value(one, given[each]) for each, one in FILTER.items() if each in given}
     if output.endswith(PLAYLIST):
-        chosen["overwrite"] = True  # it is written anew at each start, and holds no recording
+        chosen["overwrite"] = True  # a playlist is written anew at each start, and holds no recording
     settings = Settings(**{"lookahead": LOOKAHEAD, **profile.settings, **chosen})
     unused = settings.unused(given) + [KEY] * (KEY in given and not settings.synthesises)
     if unused:
@@ -110,13 +111,13 @@ def _camera(name: str, given: Table) -> Camera:
 
 
 def unused_by(method: object) -> tuple[str, ...]:
-    """Names of defaults that a camera of this method leaves out."""
+    """Names of the defaults that do not apply to a camera with this method."""
     settings = Settings(method=text("method", method))
     return (*settings.unused(OF_FACES), *([] if settings.synthesises else [KEY]))
 
 
 def _place(target: str) -> str:
-    """One spelling for each place: an address without user, password and query, or a file's real path."""
+    """A unique spelling for a place: an address without user, password and query, or a file's real path."""
     if not is_address(target):
         return os.path.realpath(Path(target))
     parts = urlsplit(target)

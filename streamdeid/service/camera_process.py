@@ -1,9 +1,9 @@
 """The process of one camera, started by the service only (`relay.COMMAND`).
 
-Its first line of standard input is everything it knows (`pipe_messages`), so that no password is in its arguments or
-its environment; later lines ask for pictures, and the end of the input ends the process, as does a lease that is over
-where it runs on another machine (`lease`). It tells its status twice a second on standard output, which nothing else
-can write to.
+The process gets its order as the first line of standard input (`pipe_messages`), so that no password is in its
+arguments or its environment. Later lines ask for pictures. The process ends at the end of the input, and on another
+machine also when its lease is over (`lease`). It writes its status twice a second to standard output, to which nothing
+else can write.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from streamdeid.service.wanted_pictures import PREVIEW, WantedPictures
 EVERY = 0.5
 """Seconds between status lines."""
 _BEFORE, _AT_ONCE = 0.25, 0.001
-"""Seconds before the system's alarm at which a thread ends the process by itself, and of the shortest alarm."""
+"""Seconds before the system's alarm at which a thread ends the process, and seconds of the shortest alarm."""
 _LAST = 8.0
-"""Seconds after the end of the input, when the service is gone, after which a hung process ends the hard way."""
+"""Seconds after the end of the input (the service is gone) after which a process that hangs is ended by force."""
 
 
 class StatusReporter:
-    """Tells the service the status of a filter and the pictures it asked for, from a thread of its own."""
+    """Sends the service the status of a filter and the pictures it asked for, from a thread of its own."""
 
     def __init__(self, pipe: BinaryIO, wanted: WantedPictures, stop: threading.Event) -> None:
         self._pipe, self._wanted, self._stop = pipe, wanted, stop
@@ -53,17 +53,17 @@ class StatusReporter:
         self._thread.start()
 
     def begin(self, live_filter: LiveFilter) -> None:
-        """Tell of this filter from now on."""
+        """Report the status and the pictures of this filter from now on."""
         live_filter.watch = self._wanted.offer
         self._filter = live_filter
 
     def close(self) -> None:
-        """Tell the last status."""
+        """Send the last status and end the thread."""
         self._over.set()
         self._thread.join(timeout=2)
 
     def _run(self) -> None:
-        # A pipe without a reader: the service is gone.
+        # When the pipe has no reader, the service is gone.
         with contextlib.suppress(BrokenPipeError):
             due = time.monotonic()
             while not self._over.is_set():
@@ -92,10 +92,10 @@ class StatusReporter:
 
 
 def main() -> int:
-    """Filter the camera that the first line of standard input describes, until told to stop; the exit code.
+    """Filter the camera that the first line of standard input describes, until told to stop; return the exit code.
 
-    0: a replayed file is at its end, or the service closed the input; 143: SIGTERM; 4: its lease was over; else as
-    `streamdeid.errors`.
+    0: a replayed file is at its end, or the service closed the input; 143: SIGTERM; 4: the lease was over; other codes
+    are those of `streamdeid.errors`.
     """
     warnings.simplefilter("ignore")
     be_frugal()
@@ -111,7 +111,7 @@ def main() -> int:
     name = "camera"
     try:
         with _own_output() as pipe:
-            # Unbuffered: a thread that waits in a buffered one at the end of the program makes Python abort.
+            # Unbuffered: Python aborts at the end of the program while a thread waits in a buffered input.
             given = io.FileIO(0, closefd=False)
             order = read_order(given.readline(LONGEST_LINE))
             name = order.camera.name
@@ -133,12 +133,12 @@ def _run(camera: Camera, key: bytes | None, given: io.FileIO, pipe: BinaryIO, st
     ):
         reporter.begin(live_filter)
         live_filter.run(stop)
-    if lease.over:  # or it would look like a file at its end, which is not started again
+    if lease.over:  # otherwise this would look like a file at its end, which is not started again
         raise FailedClosed("the service could not be reached, or had no time for it")
 
 
 def _listen(given: io.FileIO, wanted: WantedPictures, lease: _Lease, stop: threading.Event) -> None:
-    """Take wishes from standard input; at its end the service is gone, and so is this process soon."""
+    """Read wishes and lease times from standard input; at its end the service is gone, and this process ends."""
     with contextlib.suppress(OSError, ValueError):
         while line := given.readline(64):
             words = line.decode("ascii", "replace").split()
@@ -152,11 +152,11 @@ def _listen(given: io.FileIO, wanted: WantedPictures, lease: _Lease, stop: threa
 
 
 class _Lease:
-    """Ends this process when nobody renews it, even if who started it stands still. Without a first time it is off.
+    """Ends this process when its lease is not renewed, even if the relay that started it hangs.
 
-    A thread of Python's ends it in order, if it gets its turn: a library that computes for long without letting go of
-    Python's lock, or a machine with far too much to do, may keep it from that. So the system has an alarm, too, which
-    nothing in this process need wake up for.
+    Before the first renewal the lease has no effect. A Python thread ends the process in order, if this thread gets to
+    run: a library that holds Python's lock for long, or an overloaded machine, may prevent that. So the operating
+    system has an alarm, too, for which no thread of this process has to run.
     """
 
     def __init__(self, stop: threading.Event) -> None:
@@ -165,9 +165,9 @@ class _Lease:
         self._thread: threading.Thread | None = None
 
     def renew(self, until: float) -> None:
-        """It may run until this time of `time.monotonic`."""
+        """Let the process run until this time of `time.monotonic`."""
         self._until = max(self._until, until)
-        if hasattr(signal, "setitimer"):  # SIGALRM, which nothing handles, kills
+        if hasattr(signal, "setitimer"):  # SIGALRM has no handler, so it kills the process
             signal.setitimer(signal.ITIMER_REAL, max(self._until - time.monotonic() + ENDING, _AT_ONCE))
         if self._thread is None:
             self._thread = threading.Thread(target=self._watch, name="lease", daemon=True)
@@ -183,7 +183,7 @@ class _Lease:
 
 
 def _exactly(given: io.FileIO, length: int) -> bytes:
-    """So many bytes of the input. Raises FailedClosed when it ends before."""
+    """Read exactly `length` bytes of the input. Raises FailedClosed when the input ends before."""
     found = bytearray()
     while len(found) < length:
         chunk = given.read(min(length - len(found), 1 << 20))
@@ -195,10 +195,10 @@ def _exactly(given: io.FileIO, length: int) -> bytes:
 
 @contextlib.contextmanager
 def _own_output() -> Iterator[BinaryIO]:
-    """Standard output for the messages alone: what a library prints goes to stderr."""
+    """Give standard output for the messages only: the output of libraries goes to stderr."""
     with os.fdopen(os.dup(1), "wb") as pipe:
         os.dup2(2, 1)
-        # At the end a reader that is gone is no news.
+        # At the end it is no error that the reader is gone.
         try:
             yield pipe
         finally:
@@ -207,9 +207,9 @@ def _own_output() -> Iterator[BinaryIO]:
 
 
 def _line(error: Exception) -> str:
-    """One line without a password."""
+    """The text of an error in one line without a password."""
     text = " ".join(str(error).split())
     if isinstance(error, StreamdeidError):
         return scrubbed(text) or type(error).__name__
-    # A library's error may quote an address in parts; its kind is enough.
+    # A library's error may quote parts of an address, so only its type is shown.
     return f"failed closed on an unexpected error ({type(error).__name__})"

@@ -1,4 +1,4 @@
-"""How a camera is doing, as health, metrics and page tell it."""
+"""The state of a camera, as health, metrics and page show it."""
 
 from __future__ import annotations
 
@@ -11,39 +11,40 @@ from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus
 READY_AGE = 5.0
 """Seconds within which a real frame must have been filtered for a camera to be ready."""
 STATES = ("starting", "live", "degraded", "ended", "restarting", "failed")
-"""Those of `LiveStatus`; `restarting`: waiting for its next process; `failed`: not before the settings change."""
+"""The states of `LiveStatus`, and two more: `restarting` is waiting for its next process, `failed` is not started again
+before the settings change."""
 _RECENT = 60.0
-"""Seconds over which the latency is told."""
+"""Seconds over which the latency is measured."""
 
 
 @dataclass(frozen=True)
 class CameraReport:
-    """One camera now."""
+    """The present state of one camera."""
 
     name: str
     state: str
     """One of `STATES`."""
     reason: str | None
-    """Why it is not live, one line without a password."""
+    """Why the camera is not live, one line without a password."""
     frame_age: float | None
-    """Seconds since a fresh filtered frame left; None: none did since its process began."""
+    """Seconds since a fresh filtered frame left; None: none has left since the camera's process began."""
     restarts: int
     totals: LiveStatus
-    """Counters over all its processes; the rest is of the last one."""
+    """Counters over all processes of the camera; the other values are of the last process."""
     showing: bool
     """Whether pictures or placeholders leave, so that there is something to see."""
     latency: tuple[float, float] | None
-    """Seconds below which half, and 95 of 100, of the last minute's frames stayed."""
+    """Two latencies in seconds, of the last minute's frames: half of them, and 95 of 100, stayed below these."""
     node: str | None = None
-    """The name of the machine that it runs on; None: on the service's, or nowhere now."""
+    """The name of the machine that the camera runs on; None: the service's machine, or none now."""
 
     @property
     def ready(self) -> bool:
-        """Whether it filtered a real frame in the last seconds."""
+        """Whether the camera's process filtered a real frame in the last `READY_AGE` seconds."""
         return self.state in ("live", "degraded") and self.frame_age is not None and self.frame_age <= READY_AGE
 
     def as_json(self) -> dict[str, object]:
-        """For the page."""
+        """The report as JSON values, for the page."""
         totals = self.totals
         return {
             "name": self.name,
@@ -67,9 +68,9 @@ class CameraReport:
 
 
 def quantile(counts: Sequence[int], share: float) -> float | None:
-    """The value below which a share of a latency histogram lies, evenly spread in each bin; None for an empty one.
+    """The latency, seconds, below which a share of a histogram lies; None for an empty histogram.
 
-    Beyond the last bound it is that bound.
+    Values are taken as evenly spread in each bin. A result beyond the last bound is given as the last bound.
     """
     rank, below = share * sum(counts), 0
     if not sum(counts):
@@ -82,19 +83,19 @@ def quantile(counts: Sequence[int], share: float) -> float | None:
 
 
 class RecentLatency:
-    """The latency histogram of the last minute, from one that only grows."""
+    """The latency histogram of the last minute, computed from histograms whose counts only grow."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, tuple[int, ...]]] = deque()
 
     def add(self, now: float, counts: tuple[int, ...]) -> None:
-        """Note the histogram at a time in seconds."""
+        """Note the counts of the histogram at a time in seconds."""
         self._seen.append((now, counts))
         while len(self._seen) > 1 and self._seen[1][0] <= now - _RECENT:
             self._seen.popleft()
 
     def quantiles(self) -> tuple[float, float] | None:
-        """Half and 95 of 100; None when no frame left."""
+        """The latencies, seconds, below which half and 95 of 100 frames stayed; None when no frame left."""
         if not self._seen:
             return None
         counts = [b - a for a, b in zip(self._seen[0][1], self._seen[-1][1], strict=True)]

@@ -1,4 +1,4 @@
-"""The file that says which cameras there are: TOML, read strictly.
+"""Reads the file that lists the cameras: TOML, checked strictly.
 
 ::
 
@@ -14,10 +14,10 @@
     source = "rtsp://${DOOR_LOGIN}@192.168.1.20/stream1"
     output = "rtsp://127.0.0.1:8554/door"
 
-Relative paths start at the file's directory. Cameras that name the same `key` share one that the service draws and
-keeps in memory: the same possible faces and the same draws, also after a restart. That is not recognition across
-cameras: one person has a number of its own in each, and may look different in each. Cameras that name the same
-`register`, and its `key_file`, know each other's people.
+Relative paths start at the file's directory. Cameras that name the same `key` share one key, which the service
+generates and keeps in memory: they have the same possible faces and take the same random values, also after a restart
+of a camera. This is not recognition across cameras: a person has a different number in each camera, and may look
+different in each. Cameras that name the same `register`, and its `key_file`, recognise each other's people.
 """
 
 from __future__ import annotations
@@ -54,28 +54,28 @@ else:
     import tomli as tomllib
 
 _MOST_BYTES = 1 << 18
-"""4 KiB for each of the most cameras."""
+"""Largest size of the file: 4 KiB for each of `_MOST_CAMERAS` cameras."""
 _MOST_CAMERAS = 64
 _MOST_PARTS = 8
-"""Parts of a dotted key: none that means anything has more than two, and reading takes their number's square."""
+"""Most parts of a dotted key. Valid keys have at most two, and reading takes the square of their number."""
 _ADDRESSES = ("source", "output")
 _PATHS = ("key_file", "register", "models")
 
 
 @dataclass(frozen=True)
 class CamerasFile:
-    """What the file says."""
+    """The checked content of the file."""
 
     cameras: tuple[Camera, ...]
     http: HttpSettings | None
     warnings: tuple[str, ...] = ()
-    """Lines for the user."""
+    """Warnings for the user, one line each."""
     variables: frozenset[str] = frozenset()
-    """Names of the environment's variables that were filled in, which camera processes need not know."""
+    """Names of the environment variables that were filled in; camera processes do not need these variables."""
 
 
 def read_cameras(file: Path, environment: Mapping[str, str] = os.environ) -> CamerasFile:
-    """Read and check the file. Raises SettingsError, one line that names the place and shows no password."""
+    """Read and check the file. Raises SettingsError, one line that names the place and holds no password."""
     try:
         return _read(file, environment)
     except SettingsError as error:
@@ -148,14 +148,14 @@ def _parsed(file: Path) -> Table:
         raise SettingsError("is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"is no TOML: {' '.join(str(error).split())}") from None
-    except ValueError:  # of a number with thousands of digits
+    except ValueError:  # a number with thousands of digits
         raise SettingsError("is no TOML: a number that is far too large") from None
     except RecursionError:
         raise SettingsError("is no TOML: too deeply nested") from None
 
 
 def _merged(defaults: Table, own: Table) -> dict[str, object]:
-    """The camera's table over the defaults, of which those are left out that mean nothing to it."""
+    """The camera's own table added to the defaults, without the defaults that do not apply to this camera."""
     dropped: set[str] = set()
     if "key_file" in own or KEY in own:
         dropped |= {"key_file", KEY}
@@ -173,7 +173,7 @@ def _merged(defaults: Table, own: Table) -> dict[str, object]:
 def _filled(
     camera: dict[str, object], environment: Mapping[str, str], directory: Path
 ) -> tuple[dict[str, object], set[str]]:
-    """The table with variables filled in and absolute paths, and the names of the variables. Raises SettingsError."""
+    """The table with variables filled in and absolute paths, and the variables' names. Raises SettingsError."""
     names: set[str] = set()
     for name in _ADDRESSES:
         if name in camera:
@@ -193,7 +193,7 @@ def _filled(
 
 
 def _check_files(file: Path, http: HttpSettings | None, cameras: list[Camera]) -> None:
-    """Raise SettingsError where a file that a camera writes is something else to the service, too."""
+    """Raise SettingsError where a file that a camera writes or deletes has another use in the service, too."""
     named = [Named(CAMERAS, file)]
     if http is not None and http.token_file is not None:
         named.append(Named(TOKEN, http.token_file))
@@ -207,7 +207,7 @@ def _check_files(file: Path, http: HttpSettings | None, cameras: list[Camera]) -
 
 
 def _local(place: str) -> Path | None:
-    """A source or an output as a file of this machine; None for any other."""
+    """The path of a source or an output that is a file of this machine; None for all others."""
     return None if is_address(place) or is_device(place) else Path(place)
 
 

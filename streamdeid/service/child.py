@@ -1,4 +1,4 @@
-"""A running camera process as the service sees it: messages, complaints, wishes, and its end in any case."""
+"""A running camera process as the service sees it: messages, complaints, wishes for pictures, and a certain end."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from streamdeid.service.pipe_messages import LONGEST_LINE, PipePicture, order_li
 from streamdeid.service.running import Streams
 
 _MOST_UNREAD = 1 << 16
-"""Bytes of wishes that a process may leave unread; after them nothing more is asked."""
+"""Bytes of wishes that a process may leave unread; beyond them no more wishes are sent."""
 
 
 class Child:
-    """One process in a session of its own. Its encoder has another, and ends by itself when this one is gone."""
+    """One process in a session of its own. Its encoder has another session, and ends by itself after this process."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
@@ -28,7 +28,7 @@ class Child:
 
     @classmethod
     async def started(cls, command: Sequence[str], order: bytes, environment: Mapping[str, str]) -> Child:
-        """Start a process and tell it what it is to do. Raises OSError when there is no such program."""
+        """Start a process and send it its order. Raises OSError when there is no such program."""
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=PIPE,
@@ -43,27 +43,30 @@ class Child:
         return child
 
     node = None
-    """It runs beside the service."""
+    """No name: the process runs on the service's machine."""
     lost = None
-    """What became of it can always be said."""
+    """No reason: it is always known whether this process has ended."""
     free_at = 0.0
-    """When `end` has returned, it is gone."""
+    """At once: when `end` has returned, the process is gone."""
 
     async def message(self) -> LiveStatus | PipePicture | None:
-        """The next message, None at the end. Raises ValueError for anything that is none."""
+        """The next message, None at the end. Raises ValueError for data that are not a message."""
         return await self._streams.message()
 
     async def complaint(self) -> str | None:
-        """The next line on its standard error, None at the end; one that is far too long is cut out."""
+        """The next line of its standard error, None at the end; a line that is too long is given as an empty text."""
         return await self._streams.complaint()
 
     def ask(self, kind: str) -> None:
-        """Wish for a picture."""
+        """Ask the process for a picture."""
         if not self._input.is_closing() and self._input.transport.get_write_buffer_size() < _MOST_UNREAD:
             self._input.write(kind.encode() + b"\n")
 
     async def end(self, grace: float, patience: float) -> int:
-        """Its exit code (below 0: a signal's) after up to `grace` s of waiting, SIGTERM, `patience` s, and SIGKILL."""
+        """End the process: wait up to `grace` s, send SIGTERM, wait up to `patience` s, send SIGKILL.
+
+        Returns the exit code (below 0: the number of a signal).
+        """
         try:
             if await self._over(grace):
                 return self._code()
@@ -71,7 +74,7 @@ class Child:
             self._input.close()
             await self._over(patience)
         finally:
-            self._send_group(signal.SIGKILL)  # and whatever it started that is not its encoder
+            self._send_group(signal.SIGKILL)  # also to all processes that it started, except its encoder
             self._input.close()
             await self._process.wait()
             with contextlib.suppress(OSError):
@@ -99,13 +102,13 @@ class Child:
 
 
 class ThisMachine:
-    """Starts the processes of cameras beside the service. command: the program and its arguments."""
+    """Starts the processes of cameras on the service's machine. command: the program and its arguments."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
 
     def check(self, camera: Camera) -> None:
-        """Every camera can run here."""
+        """Accept every camera, because every camera can run here."""
 
     async def started(self, camera: Camera, key: bytes | None, environment: Mapping[str, str]) -> Child:
         """Start the process of a camera. Raises OSError when there is no such program."""

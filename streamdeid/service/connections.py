@@ -1,10 +1,10 @@
-"""Visitors' connections: so many at a time, none that only sits there, and none that writes the log.
+"""Limits visitors' connections: their number, the time without activity, and their effect on the log.
 
-uvicorn waits for ever for the rest of a request, and for a client that reads nothing; each such connection holds a
-file descriptor, and the service needs those to start camera processes. No token is needed to open a connection.
-Its options do not help (0.54): `limit_concurrency` answers 503 to a request that came whole, and `timeout_keep_alive`
-begins after the first answer. A body that is no HTTP, of a request that is being answered or was, ends in tracebacks of
-h11's: uvicorn then sends "400" where there was, or will be, an answer already.
+uvicorn waits without limit for the rest of a request, and for a client that reads nothing. Each such connection holds a
+file descriptor, and the service needs descriptors to start camera processes. No token is needed to open a connection.
+uvicorn's options do not help (0.54): `limit_concurrency` answers 503 to a request that has come as a whole, and
+`timeout_keep_alive` begins after the first answer. When the body of a request that is or was being answered is not
+HTTP, uvicorn sends "400" in addition to the answer, and h11 ends in tracebacks.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 def bounded(most: int, patience: float) -> Callable[..., H11Protocol]:
-    """What uvicorn makes for each connection. Where more than `most` are open, one is cut off: of those from which a
-    request is awaited the one that waits longest; where all are being answered, the newest.
+    """The factory from which uvicorn makes the protocol of each connection, with limits.
 
-    patience: seconds in which a client must have sent a whole request, or taken a piece of what is sent to it; it is
-    cut off within twice as long.
+    Where more than `most` connections are open, one is cut off: of those without a request being answered the one that
+    has waited longest; where all requests are being answered, the newest. patience: seconds in which a client must send
+    a whole request, or take a piece of its answer; otherwise it is cut off within twice this time.
     """
     since: dict[H11Protocol, None] = {}
-    """All connections, in the order in which they began to wait: when they came, or were answered last."""
+    """All connections, in the order in which they began to wait: when they were opened, or were answered last."""
 
     def protocol(**given: Any) -> H11Protocol:
         one = H11Protocol(**given)
@@ -76,13 +76,15 @@ def bounded(most: int, patience: float) -> Callable[..., H11Protocol]:
 
 
 def _awaits_request(one: H11Protocol) -> bool:
-    """Whether nothing of it is being answered."""
+    """Whether no request of this connection is being answered."""
     return one.cycle is None or one.cycle.response_complete
 
 
 def _break_off(one: H11Protocol) -> None:
-    """What it sends is no HTTP, and it was answered, or is being. An answer that waits for nothing more of the request
-    is still sent; one that waits for the body is told that the visitor is gone."""
+    """End a connection that sends data that are not HTTP, after or during an answer.
+
+    An answer that needs no more of the request is still sent; an answer that waits for the body is told that the
+    visitor is gone."""
     if one.cycle.response_complete or one.cycle.more_body:
         one.cycle.disconnected = True
         one.cycle.message_event.set()
@@ -92,7 +94,7 @@ def _break_off(one: H11Protocol) -> None:
 
 
 def _waits_for(one: H11Protocol) -> tuple[object, int] | None:
-    """What the visitor is to do next, equal for as long as it does nothing; None: it is the service's turn."""
+    """A value that stays equal while the visitor, who has to act next, does nothing; None: the service has to act."""
     unread = one.transport.get_write_buffer_size()
     if _awaits_request(one) or one.flow.write_paused or one.transport.is_closing():
         return one.cycle, unread

@@ -1,4 +1,4 @@
-"""Where the service listens for HTTP: this machine only, or with a token anywhere."""
+"""Where the service listens for HTTP: on this machine only, or with a token on any interface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.service.toml_values import Table, check_names, path, text
 
 LISTEN = "127.0.0.1:8090"
-"""Where it listens when the file does not say."""
+"""Where the service listens when the file does not set it."""
 OFF = "off"
 LEAST_TOKEN = 16
 _MOST_TOKEN = 1024
@@ -19,18 +19,18 @@ _MOST_TOKEN = 1024
 
 @dataclass(frozen=True)
 class HttpSettings:
-    """An interface, a port and a token. Raises SettingsError for another interface than loopback without a token."""
+    """An interface, a port and a token. Raises SettingsError for an interface other than loopback without a token."""
 
     host: str = "127.0.0.1"
     port: int = 8090
-    """0: any that is free."""
+    """0: any free port."""
     token: str | None = field(default=None, repr=False)
-    """What a visitor must know; None: nothing."""
+    """The token that a visitor must send; None: no token is needed."""
     token_file: Path | None = None
-    """Where it was read."""
+    """The file from which the token was read."""
     own_pages_only: bool = False
-    """Whether, token or not, it must be called by a name of this machine, and by its own pages where a page calls it:
-    for what changes something, and has no proxy before it."""
+    """Whether requests, even with a token, must use a name of this machine and, if a page sends them, come from the
+    server's own pages. This is for servers that change data and have no proxy before them."""
 
     def __post_init__(self) -> None:
         if not self.loopback and self.token is None:
@@ -38,27 +38,27 @@ class HttpSettings:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the host."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
 
     def opened(self) -> socket.socket:
-        """A socket that listens there; close it. Raises SettingsError."""
+        """A socket that listens on host and port; the caller has to close it. Raises SettingsError."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((self.host, self.port))
             address = str(listening.getsockname()[0])
-            if self.token is None and not ipaddress.ip_address(address).is_loopback:  # /etc/hosts may say anything
+            if self.token is None and not ipaddress.ip_address(address).is_loopback:  # /etc/hosts may give any address
                 raise SettingsError(f"{self.host} is {address} here, which needs a token_file")
             listening.listen(64)
         except SettingsError:
             listening.close()
             raise
-        except (OSError, UnicodeError) as error:  # the latter for a name that cannot be one
+        except (OSError, UnicodeError) as error:  # UnicodeError: the host is not a possible name
             listening.close()
             why = ((error.strerror if isinstance(error, OSError) else None) or str(error)).lower()
             raise SettingsError(f"cannot listen on {self.host} port {self.port}: {why}") from None
@@ -67,7 +67,7 @@ class HttpSettings:
 
 
 def read_http(table: Table, directory: Path) -> HttpSettings | None:
-    """The `[http]` table, None when it is off. directory: where a relative token_file lies. Raises SettingsError."""
+    """Read the `[http]` table; None when HTTP is off. directory: of a relative token_file. Raises SettingsError."""
     try:
         return _read(table, directory)
     except SettingsError as error:
@@ -89,7 +89,7 @@ def _read(table: Table, directory: Path) -> HttpSettings | None:
 
 
 def read_token(file: Path) -> str:
-    """The token of a file, without the line end. Raises SettingsError; its message never shows it."""
+    """The token of a file, without the line end. Raises SettingsError; the message never shows the token."""
     try:
         with file.open("rb") as opened:
             token = opened.read(_MOST_TOKEN + 1).strip()

@@ -1,33 +1,33 @@
-"""For how long a camera on another machine may go on without the service, and when another may take its place.
+"""How long a camera on another machine may run without the service, and when another process may take its place.
 
-Two processes that publish one output are the worst case, so a camera holds a lease, which the service renews by asking
-for messages. When machine and service lose sight of each other, both count: the machine ends the camera when the lease
-is over, and the service starts it elsewhere only when that has certainly happened.
+Two processes that publish to one output are the worst case. So a camera holds a lease, which the service renews by
+asking for messages. When machine and service lose contact, both measure the time: the machine ends the camera when the
+lease is over, and the service starts the camera elsewhere only when that has certainly happened.
 
-The two clocks know nothing of each other, and a question may be under way for any time. So a question does not renew
-the lease from its arrival, but from the answer before it: the service had that answer when it asked, so it asked later.
-Counted from its last question, the service therefore never counts less than the machine does.
+The two clocks are not related, and a question may take any time to arrive. So a question renews the lease not from its
+arrival but from the answer before it: the service had that answer when it asked, so it asked later. Therefore a time
+that the service counts from its last question never ends before the same time as the machine counts it.
 
-Nothing here looks at a clock: times are handed in, in seconds of `time.monotonic`, which on one machine is the same in
-all processes.
+Nothing in this module reads a clock. The callers give all times, in seconds of `time.monotonic`, which is the same in
+all processes of one machine.
 """
 
 from __future__ import annotations
 
 LEASE = 10.0
-"""Seconds without a question from the service, after which a camera ends."""
+"""Seconds without a question from the service after which a camera ends."""
 ENDING = 4.0
-"""Seconds that it has to close its output then, before it is killed."""
+"""Seconds that the camera then has to close its output before it is killed."""
 ENCODER = 4.0
-"""Seconds that its encoder may take to notice and to end (`video/live/encoder/process.py`: 1 and 2.5)."""
+"""Seconds that its encoder may take to notice this and to end (`video/live/encoder/process.py`: 1 and 2.5)."""
 UNTIL = "until"
 """The word of the line that tells a camera's process how long it may run."""
 FREE = LEASE + ENDING + ENCODER
-"""Seconds after the service's last question, after which the camera has ended, whatever happened to its machine."""
+"""Seconds after the service's last question by which the camera has ended, whatever happened to its machine."""
 
 
 class Lease:
-    """The lease as the camera's machine sees it. A camera whose lease was over once does not begin again."""
+    """The lease as the camera's machine sees it. A lease that was over once is not renewed again."""
 
     def __init__(self) -> None:
         self._answered: float | None = None
@@ -35,22 +35,22 @@ class Lease:
         self._over = False
 
     def answered(self, now: float) -> None:
-        """The answer to a question is about to leave."""
+        """Note that the answer to a question is about to be sent."""
         self._answered = now
 
     def asked(self, now: float) -> float | None:
-        """A question came: the time until which the camera may run, None when it may not."""
+        """Note that a question came; return the time until which the camera may run, None when it may not run."""
         if self.over(now) or self._answered is None:
             return None
         until = self._answered + LEASE
-        if until <= now:  # the first question was under way for too long
+        if until <= now:  # the first question took too long to arrive
             self._over = True
             return None
         self._until = until if self._until is None else max(self._until, until)
         return self._until
 
     def over(self, now: float) -> bool:
-        """Whether a camera that ran has to end."""
+        """Whether the lease is over, so that a camera that runs has to end."""
         if self._until is not None and now >= self._until:
             self._over = True
         return self._over
@@ -63,10 +63,10 @@ class LeaseClaim:
         self._asked: float | None = None
 
     def asking(self, now: float) -> None:
-        """A question that renews the lease is about to be sent."""
+        """Note that a question, which renews the lease, is about to be sent."""
         self._asked = now
 
     @property
     def free_at(self) -> float:
-        """From when on another camera may hold the output, if nobody confirms that this one ended."""
+        """The time from which another process may use the output, if the end of this one is not confirmed."""
         return 0.0 if self._asked is None else self._asked + FREE

@@ -1,4 +1,4 @@
-"""The cameras' numbers for Prometheus. Counters go on when a camera's process is replaced."""
+"""The cameras' numbers for Prometheus. Counters continue when a camera's process is replaced."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNTERS: dict[str, tuple[str, Value]] = {
     "camera_restarts": ("Times the camera's process was started again.", lambda r: r.restarts),
     "cpu_seconds": ("CPU time of the camera's processes.", lambda r: r.totals.cpu_seconds),
 }
-"""Per camera: what it means, and where it is."""
+"""Counters of each camera by name: the help text, and the function that gets the value from a report."""
 GAUGES: dict[str, tuple[str, Value]] = {
     "ready": ("Whether a real frame was filtered in the last seconds.", lambda r: r.ready),
     "source_connected": ("Whether the camera is connected.", lambda r: r.totals.source.connected),
@@ -50,7 +50,7 @@ _PREFIX = "streamdeid_"
 
 @dataclass(frozen=True, eq=False)
 class _Collected:
-    """What `generate_latest` takes: something with a `collect`."""
+    """A collector with the method `collect` that `generate_latest` needs."""
 
     families: Sequence[Metric]
 
@@ -59,7 +59,7 @@ class _Collected:
 
 
 def metrics_text(reports: Sequence[CameraReport], begun: float, reloads: dict[str, int]) -> bytes:
-    """Prometheus' text format. begun: seconds since 1970 when the service began; reloads: by result."""
+    """All metrics in Prometheus' text format. begun: start of the service, seconds since 1970. reloads: by result."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collected([*_of_service(reports, begun, reloads), *_of_cameras(reports)]))
     return generate_latest(registry)
@@ -113,6 +113,6 @@ def _filled(
 
 
 def _buckets(counts: Sequence[int]) -> list[tuple[str, float]]:
-    """Cumulative, as Prometheus wants them."""
+    """The buckets of a histogram with cumulative counts, as Prometheus needs them."""
     names = [*(floatToGoString(bound) for bound in LATENCY_BOUNDS), "+Inf"]
     return [(name, float(sum(counts[: place + 1]))) for place, name in enumerate(names)]

@@ -1,9 +1,9 @@
-"""What a camera's process tells the service over a pipe: lines of JSON, some with the bytes of a picture behind them.
+"""Messages between a camera's process and the service over pipes: lines of JSON, or such a line and a picture's bytes.
 
-`{"status": {...}}` or `{"picture": "preview", "length": 12345}` and then as many bytes of JPEG. The service asks with
-the lines `preview` and `snapshot`; the first line it sends is the camera's table and key. On another machine the line
-says how many bytes follow it with what that machine lacks, and the line `until 123.4` comes again and again
-(`lease`).
+The process sends `{"status": {...}}`, or `{"picture": "preview", "length": 12345}` and then as many bytes of JPEG. The
+service asks for pictures with the lines `preview` and `snapshot`; its first line holds the camera's table and key. For
+a process on another machine that line also gives the number of bytes that follow it, with data that the machine may
+lack, and the line `until 123.4` is sent repeatedly (`lease`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from streamdeid.service.wanted_pictures import KINDS
 LONGEST_LINE = 1 << 20
 MOST_PICTURE = 64 << 20
 MOST_SENT = 4 << 30
-"""Bytes of models and pictures for another machine."""
+"""Most bytes of models and pictures that are sent to another machine."""
 _JPEG = b"\xff\xd8\xff"
 
 
 class Reader(Protocol):
-    """What `asyncio.StreamReader` can do."""
+    """The methods of `asyncio.StreamReader` that are used here."""
 
     async def readline(self) -> bytes: ...
 
@@ -42,26 +42,26 @@ class PipePicture:
 
 
 class Order(NamedTuple):
-    """What a camera's process is told to do."""
+    """The order of a camera's process: the camera, its key, and the length of the data that follow."""
 
     camera: Camera
     key: bytes | None
     sent: int
-    """Bytes behind the line: what this machine may lack (`placed_order`); 0: it is the service's."""
+    """Number of bytes behind the line, with data that this machine may lack (`placed_order`); 0 on the service's."""
 
     def __repr__(self) -> str:
-        """Without the key."""
+        """The order as text, without the key."""
         return f"Order({self.camera.name})"
 
 
 def order_line(camera: Camera, key: bytes | None, sent: int = 0) -> bytes:
-    """The first line that a camera's process gets. It holds passwords and the key: for a pipe only."""
+    """The first line that a camera's process gets. It holds passwords and the key, so it may go through a pipe only."""
     order = {"camera": dict(camera.table), "key": None if key is None else key.hex(), "sent": sent}
     return json.dumps(order).encode() + b"\n"
 
 
 def read_order(line: bytes) -> Order:
-    """What such a line says. Raises SettingsError."""
+    """Read the order in a line that `order_line` made. Raises SettingsError."""
     try:
         order = json.loads(line)
         table, key, sent = order["camera"], order["key"], order["sent"]
@@ -79,7 +79,7 @@ def picture_head(kind: str, length: int) -> bytes:
 
 
 async def read_message(reader: Reader) -> LiveStatus | PipePicture | None:
-    """The next message, None at the end. Raises ValueError for anything that is none."""
+    """Read the next message; None at the end. Raises ValueError for data that are not a message."""
     line = await reader.readline()
     if not line:
         return None

@@ -1,8 +1,8 @@
-"""A camera's process on another machine, as the service sees it: it behaves like a `Child` beside the service.
+"""A camera's process on another machine, as the service sees it: it behaves like a `Child` on the service's machine.
 
-Each has a thread that asks its relay (`relay`) again and again, which brings its messages and renews its lease. The
-service's own loop never waits for another machine. A relay that does not answer is lost, and nobody can say then
-whether its camera still runs; `free_at` tells from when on it certainly does not (`lease`).
+Each process has a thread that asks its relay (`relay`) repeatedly; this fetches its messages and renews its lease. The
+service's own loop never waits for another machine. A relay that does not answer is lost, and then it is not known
+whether its camera still runs; from `free_at` on it certainly does not run (`lease`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from streamdeid.service.relay import Told
 from streamdeid.service.running import Streams
 
 HOLD = 0.5
-"""Seconds for which a relay waits for something to tell. A process tells its status as often."""
+"""Seconds for which a relay waits for messages. A process sends its status at the same interval."""
 _LOOK = 0.2
 _SLACK = 2.0
-"""Seconds for an answer to come, beside those that the work takes."""
+"""Seconds that an answer may take in addition to the work itself."""
 _MOST_WISHES = 8
 PLACING = 10.0
-"""Seconds for a machine to take a relay, before another one is made; twice as long each time, at most a minute."""
+"""Seconds that a machine may take to accept a relay before another relay is made; doubled each time, up to a minute."""
 
 
 class RelayLost(Exception):
@@ -42,30 +42,30 @@ class Remote(Protocol):
     """A `CameraRelay` on some machine."""
 
     def ask(self, name: str, *given: object) -> Any:
-        """Call a method of it; what `answer` is to be asked for. Raises RelayLost."""
+        """Call a method of the relay; returns a handle for `answer`. Raises RelayLost."""
 
     def answer(self, asked: Any, timeout: float) -> Any:
-        """What it returned. Raises TimeoutError after so many seconds, and RelayLost."""
+        """The return value of a called method. Raises TimeoutError after `timeout` seconds, and RelayLost."""
 
     def kill(self) -> None:
-        """Have it killed, wherever it is, or never started."""
+        """Kill the relay wherever it is, or prevent its start."""
 
 
 class ClusterPlace:
-    """Starts the processes of cameras on the machines of a cluster. remote: makes a relay where there is room."""
+    """Starts the processes of cameras on machines of a cluster. remote: makes a relay on a machine that has room."""
 
     def __init__(self, remote: Callable[[], Remote]) -> None:
         self._remote = remote
         self._links: list[_Link] = []
 
     def check(self, camera: Camera) -> None:
-        """Raise SettingsError for a camera that only one machine can have."""
+        """Raise SettingsError for a camera that can run on one particular machine only."""
         check_placeable(camera)
 
     async def started(self, camera: Camera, key: bytes | None, environment: Mapping[str, str]) -> PlacedChild:
-        """Start the process of a camera, when a machine has room. Raises OSError, SettingsError and ModelError.
+        """Start the process of a camera when a machine has room. Raises OSError, SettingsError and ModelError.
 
-        environment: of no use; a process has that of its machine.
+        environment: not used; the process gets the environment of its machine.
         """
         self._links = [link for link in self._links if link.thread.is_alive()]
         link = _Link(camera, key, self._remote)
@@ -81,7 +81,7 @@ class ClusterPlace:
         return PlacedChild(link)
 
     def close(self, patience: float) -> None:
-        """End what still runs, and wait until nobody asks a relay any more, for so many seconds at most."""
+        """End all processes that run, and wait until their threads have ended, for at most `patience` seconds."""
         until = time.monotonic() + patience
         for link in self._links:
             link.finish(0.0, patience / 2)
@@ -90,49 +90,49 @@ class ClusterPlace:
 
 
 class PlacedChild:
-    """One process somewhere in a cluster."""
+    """One camera's process on some machine of a cluster."""
 
     def __init__(self, link: _Link) -> None:
         self._link = link
 
     @property
     def node(self) -> str | None:
-        """The name of its machine."""
+        """The name of the machine that the process runs on."""
         return self._link.node
 
     @property
     def lost(self) -> str | None:
-        """Why nobody can say what became of it, or None."""
+        """Why it is not known whether the process has ended, or None."""
         return self._link.lost
 
     @property
     def free_at(self) -> float:
-        """From when on another one may hold its output: at once where its relay told its end."""
+        """The time from which another process may use its output; 0 where its relay confirmed its end."""
         return 0.0 if self._link.confirmed else self._link.claim.free_at
 
     async def message(self) -> LiveStatus | PipePicture | None:
-        """The next message, None at the end. Raises ValueError for anything that is none."""
+        """The next message, None at the end. Raises ValueError for data that are not a message."""
         return await self._link.streams.message()
 
     async def complaint(self) -> str | None:
-        """The next line on its standard error, None at the end."""
+        """The next line of its standard error, None at the end."""
         return await self._link.streams.complaint()
 
     def ask(self, kind: str) -> None:
-        """Wish for a picture; a wish too many is forgotten."""
+        """Ask the process for a picture; of too many wishes the oldest are dropped."""
         self._link.wishes.append(kind.encode() + b"\n")
 
     async def end(self, grace: float, patience: float) -> int:
-        """Its exit code (below 0: a signal's) after up to `grace` s of waiting, SIGTERM, `patience` s, and SIGKILL.
+        """End the process: wait up to `grace` s, send SIGTERM, wait up to `patience` s, send SIGKILL.
 
-        4 when it is lost.
+        Returns the exit code (below 0: the number of a signal); 4 when the process is lost.
         """
         self._link.finish(grace, patience)
         return await asyncio.shield(self._link.code)
 
 
 class _Link:
-    """The thread that speaks with one relay, from its making to its end."""
+    """The thread that communicates with one relay, from the creation of the relay to its end."""
 
     def __init__(self, camera: Camera, key: bytes | None, remote: Callable[[], Remote]) -> None:
         self._camera, self._key, self._make = camera, key, remote
@@ -141,26 +141,26 @@ class _Link:
         self._grace = self._patience = 0.0
         self.streams = Streams(asyncio.StreamReader(LONGEST_LINE), asyncio.StreamReader(LONGEST_LINE))
         self.begun: asyncio.Future[None] = self._loop.create_future()
-        """Done when the process was started; else it has what is wrong."""
+        """Done when the process was started; holds the error when it cannot be started."""
         self.code: asyncio.Future[int] = self._loop.create_future()
-        """The exit code."""
+        """The exit code of the process."""
         self.wishes: deque[bytes] = deque(maxlen=_MOST_WISHES)
         self.claim = LeaseClaim()
         self.node: str | None = None
         self.lost: str | None = None
         self.confirmed = False
-        """Whether its relay told the process's end."""
+        """Whether the relay confirmed that the process has ended, or was not started."""
         self.thread = threading.Thread(target=self._run, name=f"link {camera.name}", daemon=True)
         self.thread.start()
 
     def finish(self, grace: float, patience: float) -> None:
-        """Let the process end; the first call counts."""
+        """Let the process end; later calls have no effect."""
         if not self._ending.is_set():
             self._grace, self._patience = grace, patience
             self._ending.set()
 
     def _run(self) -> None:
-        """Make a relay, have it start the process, ask it for messages, and end it."""
+        """Make a relay, let it start the process, ask it for messages, and end it."""
         code = int(ExitCode.FAILED_CLOSED)
         remote: Remote | None = None
         try:
@@ -178,7 +178,7 @@ class _Link:
             self._tell(self._over, code)
 
     def _failed(self, error: Exception) -> None:
-        """Say what is wrong. A process that may have been started is lost: somebody has to wait for its end."""
+        """Report an error. A process that may have been started is lost: the service has to wait until `free_at`."""
         gone = isinstance(error, RelayLost | TimeoutError)
         if not gone and not isinstance(error, StreamdeidError | OSError):
             error = OSError(f"an unexpected error ({type(error).__name__})")  # a library's text may hold anything
@@ -188,10 +188,10 @@ class _Link:
             self._tell(_fail, self.begun, OSError(str(error)) if gone else error)
 
     def _placed(self) -> Remote | None:
-        """A relay that a machine took; None when it is no longer wanted. Raises RelayLost.
+        """A relay that a machine accepted; None when the process is no longer wanted. Raises RelayLost.
 
-        Ray may choose a machine that it does not know to be gone, and wait a minute for it: one that is not taken is
-        given up, which costs nothing, since it was told nothing.
+        Ray may choose a machine without knowing that it is gone, and wait a minute for it. A relay that is not accepted
+        is given up; this is harmless, as the relay has received nothing yet.
         """
         patience = PLACING
         while not self._ending.is_set():
@@ -209,7 +209,7 @@ class _Link:
         return None
 
     def _start(self, remote: Remote, order: bytes) -> None:
-        """Start the process. Raises RelayLost, TimeoutError, and OSError when its machine says that it cannot be."""
+        """Start the process. Raises RelayLost, TimeoutError, and OSError when its machine cannot start it."""
         self.claim.asking(time.monotonic())
         wrong = remote.answer(remote.ask("start", order), LEASE)
         if wrong is not None:
@@ -218,13 +218,13 @@ class _Link:
         self._tell(_done, self.begun)
 
     def _followed(self, remote: Remote) -> int:
-        """Take along what the process says until it ends, or is to end; its exit code.
+        """Fetch the messages of the process until it has to end, then end it; returns its exit code.
 
         Raises RelayLost and TimeoutError.
         """
         closed = False
         while not self._ending.is_set():
-            if closed:  # it may go on for a moment; who reads its messages decides for how long
+            if closed:  # the process may run for a moment more; the reader of its messages decides how long
                 self._ending.wait(_LOOK)
             wishes = b"".join(self.wishes.popleft() for _ in range(len(self.wishes)))
             self.claim.asking(time.monotonic())
@@ -238,7 +238,7 @@ class _Link:
         return int(code)
 
     def _hand_on(self, told: Told) -> None:
-        """Give bytes to the service's loop, and wait until it has them: no more is fetched than it takes."""
+        """Give bytes to the service's loop and wait until it has them, so that no more is fetched than it takes."""
         taken, until = threading.Event(), time.monotonic() + LEASE / 2
         self._tell(self._feed, told, taken)
         while not taken.wait(_LOOK) and not self._loop.is_closed() and time.monotonic() < until:
@@ -261,12 +261,12 @@ class _Link:
             self.code.set_result(code)
 
     def _tell(self, what: Callable[..., None], *given: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know
+        with contextlib.suppress(RuntimeError):  # the loop is closed, so nothing waits for this call
             self._loop.call_soon_threadsafe(what, *given)
 
 
 def _heard(future: asyncio.Future[None]) -> None:
-    """Take note of an exception that nobody waits for any more; asyncio would print it."""
+    """Read the exception of a future for which nothing waits any more; otherwise asyncio would print it."""
     if not future.cancelled():
         future.exception()
 

@@ -1,7 +1,7 @@
-"""What a camera's process on another machine is told: the camera, the key, and what that machine may lack.
+"""The order of a camera's process on another machine: the camera, the key, and data that the machine may lack.
 
-Settings, key, models and pictures go as `runs.shipped` packs them, through Ray's object store and then a pipe; a
-machine with other versions or models refuses them. What a camera has that belongs to one machine is refused here.
+Settings, key, models and pictures are sent as `runs.shipped` packs them, through Ray's object store and then a pipe; a
+machine with other versions or models refuses them. Cameras that depend on one particular machine are refused here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streamdeid.service.pipe_messages import Order, order_line
 
 
 def check_placeable(camera: Camera) -> None:
-    """Raise SettingsError for a camera that only one machine can have."""
+    """Raise SettingsError for a camera that can run on one particular machine only."""
     if camera.settings.register is not None:
         raise SettingsError(f"camera {camera.name}: a register is a file of one machine, and means nothing with --ray")
     if is_device(camera.source):
@@ -29,9 +29,9 @@ def check_placeable(camera: Camera) -> None:
 
 
 def placed_order(camera: Camera, key: bytes | None) -> bytes:
-    """All that the process is told. It holds passwords and the key. Raises SettingsError for what cannot be read.
+    """The whole order, with passwords and the key. Raises SettingsError for files that cannot be read or are too large.
 
-    key: the one that the service keeps for cameras that share it; without, the key file's is sent, if there is one.
+    key: the key that the service keeps for cameras that share it; None: the key of the key file is sent, if any.
     """
     sent = pickle.dumps(packed(camera.settings))
     return order_line(camera, key, len(sent)) + sent
@@ -39,7 +39,7 @@ def placed_order(camera: Camera, key: bytes | None) -> bytes:
 
 @contextlib.contextmanager
 def unpacked_order(order: Order, sent: bytes) -> Iterator[tuple[Camera, bytes | None]]:
-    """The camera and its key on this machine; files that came along are there until the end of the block.
+    """Give the camera and its key on this machine; files that were sent exist until the end of the block.
 
     Raises SettingsError on a machine whose versions or models differ, and OutputError when nothing can be written.
     """

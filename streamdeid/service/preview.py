@@ -1,4 +1,4 @@
-"""Pictures for people to look at, made from what may leave and from nothing else."""
+"""Makes JPEG pictures for viewers, only from frames that may leave the program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamdeid.errors import FailedClosed
 
 PREVIEW_WIDTH = 640
 MOST_AGE = 2.0
-"""Seconds after which a picture is no longer shown as if it were of now. The page has the same."""
+"""Seconds after which a picture is too old to be shown as the present one. The page uses the same limit."""
 PREVIEW_QUALITY = 75
 SNAPSHOT_QUALITY = 95
 
@@ -27,7 +27,7 @@ def jpeg(frame: DeidentifiedFrame, widest: int | None = None, quality: int = SNA
 
 
 def planes_as_jpeg(planes: Planes, widest: int | None = None, quality: int = SNAPSHOT_QUALITY) -> bytes:
-    """A picture as a JPEG file, whatever it shows: who calls it answers for that. Raises FailedClosed."""
+    """A picture as a JPEG file. The caller is responsible for what the picture shows. Raises FailedClosed."""
     width, height = planes.size
     scale = 1.0 if widest is None else min(1.0, widest / width)
     rgb = rectangle_to_rgb(planes, 0, 0, width, height, scale)

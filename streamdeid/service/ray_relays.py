@@ -1,4 +1,4 @@
-"""Relays as actors of a Ray cluster, one for each camera's process. Ray is handed in (`runs/cluster.py` imports it)."""
+"""Relays as actors of a Ray cluster, one for each camera's process. `runs/cluster.py` imports Ray and hands it in."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from streamdeid.service.relay import CameraRelay
 
 CPUS = 1
 MEMORY = 700 << 20
-"""Bytes that a camera asks for: Ray's worker, and the processes that filter and encode 720p (docs/cluster.md)."""
+"""Bytes requested for a camera: for Ray's worker and the processes that filter and encode 720p (docs/cluster.md)."""
 
 
 class RayRelay:
-    """A relay on whatever machine has room; `placed_child.Remote`.
+    """A relay on any machine that has room; implements `placed_child.Remote`.
 
-    Ray does not start it again when it dies: the service does, so that it counts, waits and says why as it always does.
+    Ray does not restart a relay that dies. The service does, so that it counts restarts, waits and gives the reason as
+    for every camera.
     """
 
     def __init__(self, ray: Any) -> None:
@@ -31,7 +32,7 @@ class RayRelay:
         self._actor = made.remote()
 
     def ask(self, name: str, *given: object) -> Any:
-        """Call a method; what `answer` is to be asked for. An order goes through the object store. Raises RelayLost."""
+        """Call a method; returns a handle for `answer`. An order goes through the object store. Raises RelayLost."""
         try:
             sent = [self._ray.put(one) for one in given] if name == "start" else given
             return getattr(self._actor, name).remote(*sent)
@@ -39,7 +40,7 @@ class RayRelay:
             raise RelayLost(last_line(error)) from error
 
     def answer(self, asked: Any, timeout: float) -> Any:
-        """What the method returned. Raises TimeoutError after so many seconds, and RelayLost."""
+        """The return value of a called method. Raises TimeoutError after `timeout` seconds, and RelayLost."""
         errors = self._ray.exceptions
         try:
             return self._ray.get(asked, timeout=timeout)
@@ -49,5 +50,5 @@ class RayRelay:
             raise RelayLost(f"a machine of the cluster cannot run it: {last_line(error)}") from error
 
     def kill(self) -> None:
-        """Have it killed, wherever it is, or never started."""
+        """Kill the relay wherever it is, or prevent its start."""
         self._ray.kill(self._actor)

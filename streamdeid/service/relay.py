@@ -1,9 +1,9 @@
-"""A camera's process on another machine of a cluster, and what it says handed on to the service.
+"""Runs a camera's process on another machine of a cluster, and passes its messages on to the service.
 
-It runs as an actor of Ray's, but knows nothing of Ray: each method is called, one after the other, by the service
-(`placed_child`). It starts the very process that the service would start beside itself, and only takes its messages and
-complaints along, as bytes. What is not fetched waits in the process's pipe. It imports next to nothing: it is there
-once for each camera.
+The relay runs as a Ray actor but does not depend on Ray: the service calls its methods, one after the other
+(`placed_child`). It starts the same process that the service would start on its own machine, and only passes on its
+messages and complaints, as bytes. Messages that are not fetched wait in the process's pipe. This module imports very
+little, because one relay runs for each camera.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.service.lease import ENDING, UNTIL, Lease
 
 COMMAND = tuple(child_command("streamdeid.service.camera_process:main"))
-"""How the process of a camera is started on this machine."""
+"""The command that starts the process of a camera on this machine."""
 _CHUNK = 1 << 16
 _MOST = 1 << 20
-"""Bytes of messages that wait to be fetched; more wait in the pipe."""
+"""Bytes of messages that wait to be fetched; more messages wait in the pipe."""
 _MOST_COMPLAINTS = 1 << 16
-"""Bytes of complaints that wait; more are lost, since a process must never wait for somebody to read those."""
+"""Bytes of complaints that wait; more complaints are lost, because a process must never wait until they are read."""
 _MOST_WISHES = 64
 _LOOK = 0.2
 Told = tuple[bytes, bytes, bool]
-"""Messages, complaints, and whether the process has closed its output, and all of it was fetched."""
+"""Messages, complaints, and whether the process has closed its output and all messages were fetched."""
 
 
 class CameraRelay:
-    """Keeps the process of one camera for as long as the service asks for it, and ends it when it does not."""
+    """Runs the process of one camera while the service asks for messages, and ends it when the service stops asking."""
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
         self._command = tuple(command)
@@ -49,12 +49,12 @@ class CameraRelay:
         self._lines: queue.Queue[bytes | None] = queue.Queue(_MOST_WISHES)
 
     def hello(self) -> str:
-        """The name of this machine. The lease is counted from here."""
+        """The name of this machine. The lease begins with this answer."""
         self._lease.answered(time.monotonic())
         return platform.node()
 
     def start(self, order: bytes) -> str | None:
-        """Start the process and tell it what it is to do; why that cannot be, or None."""
+        """Start the process and send it its order; returns why this is not possible, or None."""
         until = self._lease.asked(time.monotonic())
         if until is None:
             return "the order came too late"
@@ -80,7 +80,7 @@ class CameraRelay:
         return None
 
     def exchange(self, wishes: bytes, hold: float) -> Told:
-        """Hand wishes on, and take what was said; wait for it for up to `hold` seconds. Renews the lease."""
+        """Pass wishes on and fetch what the process said, waiting for it up to `hold` seconds. Renews the lease."""
         until = self._lease.asked(time.monotonic())
         if until is not None:
             with contextlib.suppress(queue.Full):  # a process that does not read
@@ -92,13 +92,13 @@ class CameraRelay:
         return told
 
     def end(self, grace: float, patience: float) -> tuple[int, Told]:
-        """The process's exit code (below 0: a signal's), and what it said last.
+        """End the process: wait up to `grace` s, send SIGTERM, wait up to `patience` s, send SIGKILL.
 
-        After up to `grace` s of waiting, SIGTERM, `patience` s, and SIGKILL. It is gone when this returns.
+        Returns the exit code (below 0: the number of a signal) and the last messages. The process is gone then.
         """
         assert self._process is not None
         with self._changed:
-            self._most = 1 << 62  # nothing is to hold it up now
+            self._most = 1 << 62  # a full buffer must not delay the process now
             self._changed.notify_all()
         if not self._over(grace):
             self._process.send_signal(signal.SIGTERM)
@@ -108,7 +108,7 @@ class CameraRelay:
         code = self._process.wait()
         self._close_input()
         for reader in self._readers:
-            reader.join(timeout=0.5)  # somebody may have inherited its output
+            reader.join(timeout=0.5)  # another process may have inherited its output
         with self._changed:
             return code, self._take()
 
@@ -120,7 +120,7 @@ class CameraRelay:
         return told
 
     def _keep_lease(self) -> None:
-        """End the process when the lease is over: the service is gone, or cannot be reached."""
+        """End the process when the lease is over, because the service is gone or cannot be reached."""
         assert self._process is not None
         while not self._lease.over(time.monotonic()):
             if self._process.poll() is not None:
@@ -139,7 +139,7 @@ class CameraRelay:
         return self._process.returncode is not None
 
     def _kill(self) -> None:
-        """The process, and whatever it started that is not its encoder, which ends by itself."""
+        """Kill the process and all processes it started, except its encoder, which ends by itself."""
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -177,13 +177,13 @@ class CameraRelay:
                     if len(self._complaints) + len(chunk) >= _MOST_COMPLAINTS:
                         lost = True
                         continue
-                    self._complaints += b"\n" * lost + chunk  # what goes on in the middle of a line is no line of ours
+                    self._complaints += b"\n" * lost + chunk  # after a loss a chunk may begin within a line: split it
                     lost = False
                     self._changed.notify_all()
 
 
 def _until(time: float) -> bytes:
-    """The line that tells a camera's process how long it may run (`camera_process`)."""
+    """The line that tells a camera's process until when it may run (`camera_process`)."""
     return f"{UNTIL} {time:.3f}\n".encode()
 
 

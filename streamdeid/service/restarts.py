@@ -1,6 +1,6 @@
 """When a camera's process is started again, and when it counts as stalled: Frigate's rules (docs/service.md, restarts).
 
-Nothing here looks at a clock or a process: times are handed in, in seconds of `time.monotonic`.
+Nothing in this module reads a clock or a process. The callers give all times, in seconds of `time.monotonic`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from streamdeid.errors import ExitCode
 STALL = 20.0
 """Seconds without a status line, or without a frame that leaves, after which a process is stalled."""
 BEGINNING = 120.0
-"""The same until its first frame has left: models are loaded and, the first time, compiled."""
+"""The same limit until the first frame has left: models are loaded and, the first time, compiled."""
 PACE = 10.0
-"""Seconds between two starts at least."""
+"""Least seconds between two starts."""
 FREE_RESTARTS = 5
-"""Restarts at that pace; later ones wait twice as long each time."""
+"""Number of restarts at that pace; the wait before later restarts doubles each time."""
 LONGEST = 300.0
-"""Seconds to wait at most."""
+"""Longest wait in seconds."""
 HEALTHY = 60.0
-"""Seconds of frames leaving after which what was before is forgotten."""
+"""Seconds in which frames leave after which earlier restarts no longer lengthen the wait."""
 
 
 class Restarts:
-    """The restarts of one camera's process, and whether it is alive."""
+    """Counts the restarts of one camera's process, and decides when it is stalled and when it may start again."""
 
     def __init__(self) -> None:
         self.count = 0
-        """Restarts so far."""
+        """Number of restarts so far."""
         self._row = 0
-        """Restarts since it was last healthy."""
+        """Number of restarts since the process was last healthy."""
         self._started: float | None = None
         self._ended: float | None = None
         self._final = False
@@ -37,7 +37,7 @@ class Restarts:
         self._left = 0
 
     def started(self, now: float) -> None:
-        """A process was started."""
+        """Note that a process was started."""
         if self._started is not None:
             self.count += 1
             self._row += 1
@@ -46,12 +46,12 @@ class Restarts:
         self._left = 0
 
     def ended(self, now: float, code: int, *, finished: bool = False) -> None:
-        """It ended with an exit code; finished: a replayed file is at its end."""
+        """Note that the process ended with an exit code. finished: whether a replayed file is at its end."""
         self._ended = now
         self._final = finished or code == ExitCode.SETTINGS
 
     def seen(self, now: float, status: LiveStatus) -> None:
-        """A status line came."""
+        """Note that a status line came."""
         gone = left(status)
         self._line = now
         if gone > self._left:
@@ -62,13 +62,13 @@ class Restarts:
         elif now - self._progress >= STALL / 2:
             self._well_since = now
         if not (status.source.connected or gone):
-            # Nothing can leave yet, and nothing is wrong with the process: its camera is away.
+            # No frame can leave yet because the camera is not connected; the process itself works.
             self._progress = now
         if not gone:
             self._well_since = now
 
     def stalled(self, now: float) -> str | None:
-        """Why the process is to be killed, or None."""
+        """Why the process is stalled and has to be killed, or None."""
         if now - self._line >= (STALL if self._left else BEGINNING):
             return f"it said nothing for {now - self._line:.0f} s"
         if now - self._progress >= (STALL if self._left else BEGINNING):
@@ -76,7 +76,7 @@ class Restarts:
         return None
 
     def wait(self, now: float) -> float | None:
-        """Seconds until a process may start; None: not before the settings change."""
+        """Seconds until a process may start; None: no process may start before the settings change."""
         if self._final:
             return None
         if self._started is None or self._ended is None:
@@ -88,5 +88,5 @@ class Restarts:
 
 
 def left(status: LiveStatus) -> int:
-    """Frames of any kind that left: fresh ones, repeated ones, placeholders."""
+    """Number of frames of any kind that left: fresh frames, repeated frames and placeholders."""
     return status.filtered + status.repeated + status.placeholders

@@ -1,4 +1,4 @@
-"""A camera's process that runs, wherever it does, and a place that starts some."""
+"""Protocols for a camera's process that runs on any machine, and for a place that starts such processes."""
 
 from __future__ import annotations
 
@@ -13,62 +13,66 @@ from streamdeid.service.pipe_messages import PipePicture, read_message
 
 
 class Running(Protocol):
-    """A process, as `child.Child` and `placed_child.PlacedChild`."""
+    """A camera's process, like `child.Child` and `placed_child.PlacedChild`."""
 
     @property
     def node(self) -> str | None:
-        """The name of its machine; None: the service's."""
+        """The name of the machine that the process runs on; None: the service's machine."""
 
     @property
     def lost(self) -> str | None:
-        """Why nobody can say what became of it, or None."""
+        """Why it is not known whether the process has ended, or None."""
 
     @property
     def free_at(self) -> float:
-        """The time of `time.monotonic` from when on another one may hold its output, once `end` has returned."""
+        """The time (`time.monotonic`) from which another process may use its output, once `end` has returned."""
 
     async def message(self) -> LiveStatus | PipePicture | None:
-        """The next message, None at the end. Raises ValueError for anything that is none."""
+        """The next message, None at the end. Raises ValueError for data that are not a message."""
 
     async def complaint(self) -> str | None:
-        """The next line on its standard error, None at the end."""
+        """The next line of its standard error, None at the end."""
 
     def ask(self, kind: str) -> None:
-        """Wish for a picture."""
+        """Ask the process for a picture."""
 
     async def end(self, grace: float, patience: float) -> int:
-        """Its exit code (below 0: a signal's) after up to `grace` s of waiting, SIGTERM, `patience` s, and SIGKILL."""
+        """End the process: wait up to `grace` s, send SIGTERM, wait up to `patience` s, send SIGKILL.
+
+        Returns the exit code (below 0: the number of a signal).
+        """
 
 
 class RunningPlace(Protocol):
-    """Where processes are started: this machine (`child.ThisMachine`), or a cluster (`placed_child.ClusterPlace`)."""
+    """A place where processes start: this machine (`child.ThisMachine`) or a cluster (`placed_child.ClusterPlace`)."""
 
     def check(self, camera: Camera) -> None:
         """Raise SettingsError for a camera that cannot run there."""
 
     async def started(self, camera: Camera, key: bytes | None, environment: Mapping[str, str]) -> Running:
-        """Start the process of a camera, when there is room for it. Raises OSError and StreamdeidError.
+        """Start the process of a camera when there is room for it. Raises OSError and StreamdeidError.
 
-        environment: of the process, where it runs beside the service. Cancelled, it leaves no process behind.
+        environment: of the process, where it runs on the service's machine. When this call is cancelled, no process is
+        left behind.
         """
 
 
 @dataclass(frozen=True)
 class Streams:
-    """What a process says, as it comes."""
+    """The two streams in which a process's messages and complaints arrive."""
 
     output: asyncio.StreamReader
     errors: asyncio.StreamReader
 
     async def message(self) -> LiveStatus | PipePicture | None:
-        """The next message, None at the end. Raises ValueError for anything that is none."""
+        """The next message, None at the end. Raises ValueError for data that are not a message."""
         try:
             return await read_message(self.output)
         except asyncio.IncompleteReadError:
             return None
 
     async def complaint(self) -> str | None:
-        """The next line on its standard error, None at the end; one that is far too long is cut out."""
+        """The next line of its standard error, None at the end; a line that is too long is given as an empty text."""
         try:
             line = await self.errors.readline()
         except ValueError:

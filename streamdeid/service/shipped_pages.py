@@ -1,4 +1,4 @@
-"""Pages, styles and scripts that come with the package, read once and served as they are."""
+"""Serves pages, styles and scripts that come with the package; they are read once and not changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
 def shipped_pages(package: str, folder: str, files: Mapping[str, str]) -> list[Route]:
-    """A route for each file. package, folder: where the files lie. files: names by the path that they are served at."""
+    """A route for each file. package, folder: the place of the files. files: file names by the paths of their pages."""
     place = resources.files(package) / folder
     return [
         Route(path, _answer((place / name).read_bytes(), _KINDS[name.rpartition(".")[2]]))

@@ -1,4 +1,4 @@
-"""A camera's status as a line of JSON between two processes, and the sum over the processes of one camera."""
+"""Writes and reads a camera's status as a line of JSON, and adds up the statuses of one camera's processes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SINK_COUNTED = ("openings", "written", "unsent")
 
 
 def status_line(status: LiveStatus) -> bytes:
-    """The status as one line."""
+    """The status as one line of JSON."""
     return json.dumps({"status": asdict(status)}, separators=(",", ":")).encode() + b"\n"
 
 
 def read_status(table: object) -> LiveStatus:
-    """The status of such a line's table. Raises ValueError when it is none: the other process is not to be trusted."""
+    """The status in a line's table. Raises ValueError for other data, because the other process is not trusted."""
     given = _table(table, LiveStatus)
     source = SourceState(**_plain(_table(given.pop("source"), SourceState), SourceState))
     sink = SinkState(**_plain(_table(given.pop("sink"), SinkState), SinkState))
@@ -37,7 +37,7 @@ def read_status(table: object) -> LiveStatus:
 
 
 def added(earlier: LiveStatus, now: LiveStatus) -> LiveStatus:
-    """What counts is summed up, everything else is as it is now."""
+    """The newer status with the counters of both added; all other values are those of the newer status."""
     return replace(
         now,
         source=replace(now.source, **_sums(earlier.source, now.source, _SOURCE_COUNTED)),
@@ -49,7 +49,7 @@ def added(earlier: LiveStatus, now: LiveStatus) -> LiveStatus:
 
 
 def never_back(before: LiveStatus, now: LiveStatus) -> LiveStatus:
-    """The newer status of one process, with CPU time that does not fall when its encoder is replaced."""
+    """The newer status of one process, whose CPU time must not fall when its encoder is replaced."""
     return replace(now, cpu_seconds=max(before.cpu_seconds, now.cpu_seconds))
 
 
@@ -77,7 +77,10 @@ def _list(value: object) -> list[Any]:
 
 
 def _plain(values: dict[str, Any], kind: type) -> dict[str, Any]:
-    """The values, each of the type that the dataclass has by default; numbers finite and not below 0."""
+    """The checked values: each has the type of the dataclass's default; numbers are finite and not below 0.
+
+    Raises ValueError for other values.
+    """
     for name, value in values.items():
         default = getattr(kind(), name)
         if isinstance(value, int | float) and not 0 <= value < float("inf"):

@@ -1,4 +1,4 @@
-"""One camera, looked after: its process is started, watched, restarted, and ended."""
+"""Supervises one camera: its process is started, watched, restarted, and ended."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from streamdeid.service.wanted_pictures import PREVIEW, SNAPSHOT
 
 TICK = 0.25
 PATIENCE = 4.0
-"""Seconds from SIGTERM to SIGKILL; the service has five to end."""
+"""Seconds from SIGTERM to SIGKILL; the service itself has five seconds to end."""
 _GRACE = 3.0
 """Seconds that a process that has closed its output may take to end."""
 _ASK_EVERY = 1.0
 _SILENT = 3.0
-"""Seconds without a status line after which a camera is not called live; without a start, after which it is said."""
+"""Seconds without a status line after which a camera does not count as live; also, seconds without a start after which
+the reason says that no machine has taken the process."""
 _NOT_TAKEN = "no machine of the cluster has taken it yet"
 _PREFIX = "streamdeid: "
 _GARBAGE = "its process told something that cannot be understood"
@@ -39,7 +40,7 @@ class SupervisedCamera:
     """Keeps one camera's process running until `stop`.
 
     start: starts the process (`running.RunningPlace`). say: shows a line to the user. before: the same camera with
-    earlier settings, whose counts go on.
+    earlier settings, whose counts are continued.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class SupervisedCamera:
         self._snapshots: list[asyncio.Future[bytes]] = []
 
     async def run(self, after: Sequence[asyncio.Task[None]] = ()) -> None:
-        """Keep it running until `stop`. after: what must have ended before, as it may hold the same output."""
+        """Keep the process running until `stop`. after: tasks that must end first, as they may use the same output."""
         if after:
             await asyncio.wait(after)
         if self._before is not None:
@@ -87,37 +88,37 @@ class SupervisedCamera:
                 self._tell()
             else:
                 await self._rest(TICK if wait is None else min(wait, TICK))
-        # Whoever comes after it may have the same output.
+        # The next camera may have the same output.
         await asyncio.sleep(max(0.0, self._free_at - time.monotonic()))
 
     def stop(self) -> None:
-        """Let `run` end, within `PATIENCE`; later when a machine was lost, and its process may still run."""
+        """Let `run` end within `PATIENCE`, or later when a machine was lost and its process may still run."""
         self._stopping.set()
 
     @property
     def stopped(self) -> bool:
-        """Whether it was told to stop."""
+        """Whether `stop` was called."""
         return self._stopping.is_set()
 
     @property
     def failed(self) -> bool:
-        """Whether it is not started again before the settings change."""
+        """Whether the process is not started again before the settings change."""
         return self._child is None and self._restarts.wait(time.monotonic()) is None
 
     @property
     def totals(self) -> LiveStatus:
-        """Counters over all its processes; the rest is of the last one."""
+        """Counters over all processes of the camera; the other values are of the last process."""
         own = added(self._earlier, self._status)
         return own if self._before is None else added(self._before.totals, own)
 
     @property
     def restarts(self) -> int:
-        """How often its process was started again."""
+        """How often the camera's process was started again."""
         earlier = self._restarted_before if self._before is None else self._before.restarts
         return earlier + self._restarts.count
 
     def report(self) -> CameraReport:
-        """How it is doing now."""
+        """The present state of the camera."""
         now = time.monotonic()
         state, reason = self._state(now)
         age = self._status.frame_age
@@ -129,7 +130,7 @@ class SupervisedCamera:
         )  # fmt: skip
 
     async def preview(self, after: int, timeout: float) -> tuple[int, bytes] | None:
-        """A preview with a number above `after`, and its number; None when there is none within the seconds."""
+        """The number of a preview, above `after`, and its JPEG; None when none comes within `timeout` seconds."""
         until = time.monotonic() + timeout
         while True:
             now = time.monotonic()
@@ -144,7 +145,7 @@ class SupervisedCamera:
             await _within(self._pictured.wait(), min(_ASK_EVERY, until - now))
 
     async def snapshot(self, timeout: float) -> bytes | None:
-        """The next frame that leaves, in full size; None when none does within the seconds."""
+        """The next frame that leaves, in full size, as JPEG; None when none leaves within `timeout` seconds."""
         if self._child is None:
             return None
         wish: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -159,7 +160,7 @@ class SupervisedCamera:
         return None
 
     async def _life(self) -> None:
-        """One process, from its start to its end."""
+        """Run one process from its start to its end."""
         child = await self._started()
         if child is None:
             return
@@ -181,7 +182,7 @@ class SupervisedCamera:
             self._ended(child, code, finished, killed)
 
     async def _started(self) -> Running | None:
-        """The process, when there is room for it; None when that is wrong, or no longer wanted."""
+        """Start the process when there is room for it; None when this fails, or when it is no longer wanted."""
         starting = asyncio.ensure_future(self._start())
         self._starting_since = time.monotonic()
         try:
@@ -239,7 +240,7 @@ class SupervisedCamera:
             self._trouble = f"its process died ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
 
     async def _read(self, child: Running) -> None:
-        """Take its messages until it ends, or says what cannot be understood."""
+        """Read the messages of the process until it ends, or sends data that cannot be understood."""
         try:
             while (message := await child.message()) is not None:
                 if isinstance(message, PipePicture):
@@ -248,11 +249,11 @@ class SupervisedCamera:
                     self._status, self._heard = never_back(self._status, message), time.monotonic()
                     self._restarts.seen(self._heard, message)
                     self._latency.add(self._heard, message.latency)
-        except (ValueError, TypeError, RecursionError):  # whatever JSON can hold
+        except (ValueError, TypeError, RecursionError):  # JSON can cause each of these
             self._trouble = _GARBAGE
 
     async def _read_complaints(self, child: Running) -> None:
-        """Show the lines that are ours; what libraries print stays out, it may hold anything."""
+        """Keep this program's own lines as the camera's trouble; other lines may hold secrets and are ignored."""
         while (line := await child.complaint()) is not None:
             if line.startswith(f"{_PREFIX}{self.camera.name}: "):
                 line = scrubbed(line.removeprefix(_PREFIX))[:_LINE]
@@ -284,7 +285,7 @@ class SupervisedCamera:
             return "degraded", f"its process has said nothing for {silent:.0f} s"
         state, reason = self._status.state, self._status.reason
         if state == "starting" and self._status.source.reason not in (None, "being opened"):
-            state, reason = "degraded", reason or self._status.source.reason  # it was tried, and is not there
+            state, reason = "degraded", reason or self._status.source.reason  # the camera was tried and not reached
         return state, None if reason is None else scrubbed(reason)
 
     def _tell(self) -> None:
@@ -297,7 +298,7 @@ class SupervisedCamera:
             self._say(f"{self.camera.name}: {now[0]}{f': {now[1]}' if now[1] else ''}")
 
     async def _rest(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
-        """Wait, but not beyond the call to stop, nor the end of a task."""
+        """Wait for some seconds, but not longer than until `stop` is called or a task ends."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait(

@@ -1,4 +1,4 @@
-"""The service: cameras that come and go with their file, signals, systemd, HTTP."""
+"""The service: runs the cameras of a file, which can be reloaded; handles signals, systemd and HTTP."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from streamdeid.service.web_server import WebServer
 from streamdeid.surrogates.key import new_key
 
 _STOP = 4.8
-"""Seconds after which the service ends, whatever its cameras do."""
+"""Seconds after which the service ends, even if its cameras have not ended."""
 _STATUS_EVERY = 5.0
 
 
 class Supervisor:
     """Runs the cameras of a file until a signal.
 
-    file: see `cameras_file`. command: a camera's process. environment: for `${NAME}` and systemd's socket. place: where
-    processes are started; None: beside the service, by `command`. Raises SettingsError.
+    file: see `cameras_file`. command: starts a camera's process. environment: for `${NAME}` and systemd's socket.
+    place: where processes are started; None: on the service's machine, by `command`. Raises SettingsError.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class Supervisor:
         self._keys: dict[str, bytes] = {}
         self._variables: set[str] = set()
         self.cameras: dict[str, SupervisedCamera] = {}
-        """By name, in the order of the file."""
+        """The cameras by name, in the order of the file."""
         self.begun = time.time()
-        """Seconds since 1970 when it was made."""
+        """The time when this object was made, seconds since 1970."""
         self.reloads = {"done": 0, "refused": 0}
-        """How often the file was read again, and what came of it."""
+        """How often the file was read again, by result."""
         self._tasks: dict[asyncio.Task[None], SupervisedCamera] = {}
         self._signal: asyncio.Future[int] | None = None
 
     async def run(self) -> int:
-        """Run until SIGTERM or SIGINT; the signal's number. Raises SettingsError when it cannot listen."""
+        """Run until SIGTERM or SIGINT and return the signal's number. Raises SettingsError when HTTP cannot listen."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[int] = loop.create_future()
         self._signal = ended
@@ -88,7 +88,7 @@ class Supervisor:
             finally:
                 self._notify.stopping()
                 if server is not None:
-                    server.stop()  # at the same time: a client that reads nothing holds it up for a second
+                    server.stop()  # together with the cameras: a client that reads nothing delays this by a second
                 await self._end()
                 if web is not None:
                     await asyncio.wait([web], timeout=0.1)
@@ -96,7 +96,7 @@ class Supervisor:
             return ended.result()
 
     def reload(self) -> None:
-        """Read the file again: cameras that did not change are not touched. A wrong file changes nothing."""
+        """Read the file again; cameras that did not change continue. A file with an error changes nothing."""
         self._notify.reloading()
         try:
             file = self._read()
@@ -120,7 +120,7 @@ class Supervisor:
         return file
 
     def _take_up(self, file: CamerasFile) -> None:
-        """Stop what is gone or changed, start what is new or changed."""
+        """Stop cameras that were removed or changed or have failed, and start cameras that are new or stopped."""
         wanted = {camera.name: camera for camera in file.cameras}
         for name, old in list(self.cameras.items()):
             if name not in wanted or wanted[name].table != old.camera.table or old.failed:
@@ -146,14 +146,14 @@ class Supervisor:
         return None if camera.group is None else self._keys[camera.group]
 
     def _child_environment(self, file: CamerasFile) -> dict[str, str]:
-        """The environment without the passwords in it, and without systemd's socket."""
-        self._variables |= file.variables  # what is no longer in the file may still be a password
+        """The environment of camera processes, without passwords and without systemd's variables."""
+        self._variables |= file.variables  # a variable that the file no longer uses may still hold a password
         left_out = {*self._variables, *VARIABLES}
         kept = {name: value for name, value in self._environment.items() if name not in left_out}
         return child_environment(kept)
 
     async def _watch(self, ended: asyncio.Future[int], web: asyncio.Task[None] | None) -> None:
-        """Tell systemd that all is well, while it is, until a signal. Raises FailedClosed for a part that broke."""
+        """Tell systemd that the service works, until a signal. Raises FailedClosed when a part of it has failed."""
         interval = min(self._notify.interval or _STATUS_EVERY, _STATUS_EVERY)
         while not ended.done():
             watched: set[asyncio.Future[Any]] = {ended, *self._tasks, *([web] if web is not None else [])}
@@ -187,6 +187,6 @@ class Supervisor:
 
 
 def say(line: str) -> None:
-    """A line for the user, without a password."""
+    """Show a line to the user, without passwords."""
     with contextlib.suppress(OSError):
         shown_text.say(f"streamdeid: {scrubbed(line)}", to=sys.stderr)

@@ -1,4 +1,4 @@
-"""Values of a TOML file taken strictly: a bool is no number; a wrong name is answered by a near one."""
+"""Strict checks of values in a TOML file: a bool is not a number; for a wrong name a similar name is suggested."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _NOT_DOTS = re.compile(
     r"""|"(?:[^"\\\n]|\\[^\n])*"?|'[^'\n]*'?|#[^\n]*|[\w \t-]+""",
     re.DOTALL,
 )
-"""Texts, comments, words and blanks of TOML. What has no end ends with its line or the file, as the parser's reading
-does: no part of the file is looked at twice."""
+"""Matches texts, comments, words and blanks of TOML. A text without an end ends with its line or the file, as in the
+parser, so no part of the file is read twice."""
 _DOTS = re.compile(r"\.+")
 
 
 def most_parts(document: str) -> int:
-    """Parts of the longest dotted key of a TOML document that was not parsed yet; no fewer, whatever stands in it."""
+    """Number of parts of the longest dotted key of a TOML document before parsing; it is never too small."""
     return 1 + max(map(len, _DOTS.findall(_NOT_DOTS.sub("", document))), default=0)
 
 
 def text(name: str, value: object) -> str:
-    """A text that is not empty and has no control characters. Raises SettingsError, as all of these do."""
+    """A text that is not empty and has no control characters. Raises SettingsError, like all functions of this kind."""
     if not isinstance(value, str):
         raise SettingsError(f"{name} must be a text in quotes, not {_kind(value)}")
     if not value.strip() or not value.isprintable():
@@ -80,7 +80,7 @@ def texts(name: str, value: object) -> tuple[str, ...]:
 
 
 def value(setting: Setting, given: object) -> Any:
-    """The value of a setting as its table says."""
+    """The checked value of a setting, by the kind in the setting's table."""
     if setting.many:
         return of_list(setting, texts(setting.name, given))
     return _READERS[setting.kind](setting.name, given)
@@ -97,7 +97,7 @@ _READERS: Mapping[type, Callable[[str, object], Any]] = {bool: truth, int: whole
 
 
 def check_names(given: Table, known: Collection[str]) -> None:
-    """Raise SettingsError for the first name that is not known, with the nearest that is."""
+    """Raise SettingsError for the first unknown name, with the most similar known name."""
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name.replace("-", "_"), known, n=1, cutoff=0.5)
@@ -106,9 +106,10 @@ def check_names(given: Table, known: Collection[str]) -> None:
 
 
 def filled_in(name: str, value: str, environment: Mapping[str, str]) -> tuple[str, set[str]]:
-    """The text with each `${NAME}` replaced from the environment, and those names. Raises SettingsError for none.
+    """The text with each `${NAME}` replaced from the environment, and these names.
 
-    What is put in is taken as it is: a password with special characters is percent-encoded by whoever sets it.
+    Raises SettingsError for a variable that is not set or not written properly. Values are inserted unchanged: the user
+    has to percent-encode a password with special characters.
     """
     names = set(_VARIABLE.findall(value))
     for each in sorted(names):
@@ -121,7 +122,7 @@ def filled_in(name: str, value: str, environment: Mapping[str, str]) -> tuple[st
 
 
 def holds_password(value: str) -> bool:
-    """Whether an address, as it stands in the file, holds a password or another secret itself, not by `${NAME}`."""
+    """Whether an address in the file holds a password or another secret directly, not by `${NAME}`."""
     return _PASSWORD.search(_VARIABLE.sub("", value)) is not None
 
 

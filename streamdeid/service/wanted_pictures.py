@@ -1,4 +1,4 @@
-"""Which of the frames that leave somebody wants to see now; nothing is encoded that nobody looks at."""
+"""Chooses the frames that viewers want to see now, so that pictures are encoded only when they are wanted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ KINDS = (PREVIEW, SNAPSHOT)
 LASTING = 3.0
 """Seconds for which previews are made after each wish."""
 INTERVAL = 0.12
-"""Seconds between previews at least."""
+"""Least seconds between previews."""
 
 
 class WantedPictures:
-    """Holds the newest frame of each wanted kind. `offer` is called by the filter and takes no time."""
+    """Holds the newest frame of each wanted kind. The filter calls `offer`, which returns at once."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -27,7 +27,7 @@ class WantedPictures:
         self._waiting: dict[str, DeidentifiedFrame] = {}
 
     def ask(self, kind: str) -> None:
-        """Somebody wants to see previews for the next seconds, or one snapshot. Raises ValueError."""
+        """Note that previews for the next `LASTING` seconds, or one snapshot, are wanted. Raises ValueError."""
         if kind not in KINDS:
             raise ValueError(f"no kind of picture: {kind!r}")
         with self._changed:
@@ -37,7 +37,7 @@ class WantedPictures:
                 self._snapshot = True
 
     def offer(self, frame: DeidentifiedFrame) -> None:
-        """A frame leaves; it is kept when it is wanted."""
+        """Keep a frame that leaves, if it is wanted."""
         now = self._clock()
         with self._changed:
             if self._snapshot:
@@ -50,7 +50,7 @@ class WantedPictures:
                 self._changed.notify()
 
     def take(self, timeout: float) -> tuple[str, DeidentifiedFrame] | None:
-        """A kind and a frame that is wanted, or None after the timeout in seconds."""
+        """The kind and the frame of a wanted picture; None when there is none within `timeout` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: bool(self._waiting), timeout)
             return self._waiting.popitem() if self._waiting else None

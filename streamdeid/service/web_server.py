@@ -1,4 +1,4 @@
-"""The HTTP server in the service's own loop: uvicorn, without its own handling of signals and without an access log."""
+"""The HTTP server in the service's own loop: uvicorn without its signal handling and without an access log."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from streamdeid.service.http_settings import HttpSettings
 
 MOST_CONNECTIONS = 128
 PATIENCE = 10.0
-"""Seconds for a request to arrive, and for a client to take what is sent."""
+"""Seconds in which a request must arrive, and in which a client must read sent data."""
 _GRACE = 0.5
-"""Seconds that visitors have at the end; uvicorn counts in whole ones."""
+"""Seconds before visitors are cut off at the end; uvicorn's own setting takes whole seconds only."""
 
 
 class WebServer:
-    """Listens from the start; `run` serves until `stop`. Raises SettingsError when it cannot listen."""
+    """A server that listens from the start; `run` serves until `stop`. Raises SettingsError when it cannot listen."""
 
     def __init__(self, http: HttpSettings, app_of: Callable[[asyncio.Event], ASGIApp]) -> None:
-        """app_of: makes the application, given what is set when the server ends, so that streams end."""
+        """app_of: makes the application; its argument is an event that is set at the end, so that streams end."""
         self._socket: socket.socket = http.opened()
         self._over = asyncio.Event()
         config = uvicorn.Config(
@@ -43,11 +43,11 @@ class WebServer:
         )
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # clients do not write the log
         self._server = uvicorn.Server(config)
-        # The service has signals of its own; uvicorn would take them and raise them again at its end.
+        # The service handles the signals itself; uvicorn would take them and raise them again at its end.
         self._server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
         host, port = self._socket.getsockname()[:2]
         self.address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-        """Where it is."""
+        """The URL of the server."""
 
     async def run(self) -> None:
         """Serve until `stop`."""
@@ -57,15 +57,15 @@ class WebServer:
             self._socket.close()
 
     async def started(self, run: asyncio.Task[None]) -> None:
-        """Wait until it answers, or `run` has ended instead."""
+        """Wait until the server answers, or until `run` has ended."""
         while not (self._server.started or self._server.should_exit or run.done()):
             await asyncio.sleep(0.01)
 
     def stop(self) -> None:
-        """Let `run` end: pictures that are being sent break off, and clients that read nothing are cut off."""
+        """Let `run` end: streams of pictures are ended, and clients that read nothing are cut off."""
         self._over.set()
         self._server.should_exit = True
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what breaks off now is no news
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # connections that break now are no errors
         asyncio.get_running_loop().call_later(_GRACE, self._cut_off)
 
     def _cut_off(self) -> None:

@@ -1,4 +1,4 @@
-"""Which synthetic face a person gets: the methods of a stream, keyed bank, certificate, attributes, gallery, models.
+"""Chooses which synthetic face a person gets: methods, keyed bank, certificate, attributes, gallery, models.
 
-`choice` is the way in, and where a new method goes. Nothing here sees a picture.
+`choice` is the entry, and the place for a new method. Nothing here sees a picture.
 """

@@ -1,16 +1,17 @@
-"""Attributes that a surrogate may share with the person (`--preserve`), and what that costs.
+"""Attributes that a surrogate may share with the person (`--preserve`), and the leakage that this costs.
 
-Restricting the donors to the person's class tells the class. The leakage of a class is −log2 of its share of the
-people: so many bits more than the guarantee's own log2(1 / (1 − q)) a shown surrogate can tell. It is at most
-`worst`, for the rarest class, and on average `mean` ≤ log2(number of classes). The people are the donors, as a rule
-that has not seen them judges their gender.
+If the donors are restricted to the person's class, the surrogate tells that class. The leakage of a class is −log2 of
+its share of the people: a shown surrogate can tell so many bits more than the guarantee's own log2(1 / (1 − q)). It is
+at most `worst`, for the rarest class, and on average `mean` ≤ log2(number of classes). The people are the donors, as a
+rule that has not seen them judges their gender.
 
-Gender has a third class, `EITHER`, for those of whom the rule is not sure: their surrogates are made of the donors
-nearest to the border between the two, and look like both. It is rarer than the others and costs more bits.
+Gender has a third class, `EITHER`, for people whose gender the rule is not sure of. Their surrogates are made of the
+donors nearest to the border between the two genders, and look like both. This class is rarer than the others and costs
+more bits.
 
-A person's class is estimated from y by linear discriminant analysis on the donors, with the within-class covariance
-shrunk to a multiple of the identity, (1 − γ) S_W + γ tr(S_W) / d · I: with about as many donors as dimensions S_W
-itself is singular (docs/methods.md 1.10). The estimate can be wrong; a wrong class costs likeness, not privacy.
+A person's class is estimated from y by linear discriminant analysis on the donors. The within-class covariance is
+shrunk to a multiple of the identity, (1 − γ) S_W + γ tr(S_W) / d · I, because with about as many donors as dimensions
+S_W itself is singular (docs/methods.md 1.10). The estimate can be wrong; a wrong class costs likeness, not privacy.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ AGE_GROUPS = ((0, "under 25"), (25, "25-34"), (35, "35 and over"))
 """Lower bound in years and name of each age group."""
 
 EITHER = "either"
-"""The class of those whose gender the rule is not sure of."""
+"""The class of people whose gender the rule is not sure of."""
 GENDER_SURE = 6.0
-"""Log odds from which it is (`gender_rule.SHRINKAGE` has the figures): the least at which people left out, with all
-variations, are put into the wrong class in 1 % at most, at every shrinkage from 0.03 up."""
+"""Log odds from which the rule is sure of a gender (`gender_rule.SHRINKAGE` has the figures): the least at which people
+left out, with all variations, are put into the wrong class in 1 % at most, at every shrinkage from 0.03 up."""
 BETWEEN = 0.43
-"""Share of the donors, those nearest to the border, half of each class, from whom faces that pass for both are made: 44
-of London's 102. Of the faces made of them the rule is sure of three in four, and those are left out."""
+"""Share of the donors, those nearest to the border, half of each class, from whom faces that pass for both genders are
+made: 44 of London's 102. Of the faces made of them the rule is sure of three in four, and those are left out."""
 
 _SHRINKAGE = 0.3
 
@@ -68,7 +69,7 @@ class Discriminant:
     offsets: Vector
     """float64 (classes,)."""
     sure: float = 0.0
-    """Log odds of the most likely class over the next from which the rule is sure of it; 0: always."""
+    """Log odds of the most likely class over the next from which the rule is sure of it; 0: it is always sure."""
 
     def estimate(self, y: Vector) -> str:
         """The most likely class of y (d,), all classes taken as equally frequent beforehand; `EITHER` when unsure."""
@@ -76,7 +77,7 @@ class Discriminant:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """All answers."""
+        """All classes that `estimate` can return."""
         return (*self.names, EITHER) if self.sure else self.names
 
     def odds(self, identities: Vectors) -> Vector:
@@ -89,8 +90,8 @@ class Discriminant:
         return self.odds(identities) < self.sure
 
     def between(self, identities: Vectors, labels: Sequence[str]) -> NDArray[np.bool_]:
-        """Of each class those of the rows (n, d) that lie nearest to the border, `BETWEEN` of all rows together and as
-        many of one class as of another: bool (n,)."""
+        """Which rows (n, d) lie nearest to the border: bool (n,). They are `BETWEEN` of all rows together, and as many
+        of one class as of another."""
         nearest = np.zeros(len(identities), np.bool_)
         odds, own = self.odds(identities), np.array(labels)
         for name in self.names:
@@ -100,7 +101,7 @@ class Discriminant:
 
 
 def donor_labels(gallery: Gallery, attribute: str) -> list[str]:
-    """The class of each donor under one attribute; empty where it is not stated. SettingsError if unknown."""
+    """The class of each donor under one attribute; empty where it is not stated. Raises SettingsError if unknown."""
     if attribute == "gender":
         return [str(label) for label in gallery.gender]
     if attribute == "age":
@@ -127,7 +128,8 @@ def rule_for(gallery: Gallery, attribute: str) -> Discriminant:
 
 
 def possible_classes(rules: Sequence[Discriminant]) -> frozenset[str]:
-    """The classes, such as "either, 25-34", that the rules of the preserved attributes make; one, "", without any."""
+    """The classes, such as "either, 25-34", that the rules of the preserved attributes make together; only "" without
+    any."""
     labels = {""}
     for rule in rules:
         labels = {", ".join(filter(None, (label, name))) for label in labels for name in rule.classes}
@@ -135,12 +137,12 @@ def possible_classes(rules: Sequence[Discriminant]) -> frozenset[str]:
 
 
 def shows_beard(label: str, preserve: Sequence[str]) -> bool:
-    """Whether what is dark about the mouth may be shown (`surrogate.Surrogate.beard`) in faces of a class."""
+    """Whether the dark around the mouth may be shown (`surrogate.Surrogate.beard`) in faces of a class."""
     return GENDER not in preserve or "male" in label.split(", ")
 
 
 def donors_of_class(gallery: Gallery, preserve: Sequence[str], label: str, rules: Sequence[Discriminant]) -> Vectors:
-    """Identities (m, d) of the donors from whom surrogates of a class, such as "either, 25-34", are made."""
+    """Identities (m, d) of the donors of which surrogates of a class, such as "either, 25-34", are made."""
     kept = np.ones(len(gallery.identities), np.bool_)
     unsure = None
     stated = np.array(donor_labels(gallery, GENDER))
@@ -154,7 +156,8 @@ def donors_of_class(gallery: Gallery, preserve: Sequence[str], label: str, rules
 
 
 def class_leakage(gallery: Gallery, preserve: Sequence[str], rules: Sequence[Discriminant]) -> Leakage:
-    """The leakage of preserving attributes, with the classes' shares among the donors who state all; see the module."""
+    """The leakage of preserving attributes, from the classes' shares among the donors who state all of them (see the
+    module's docstring)."""
     shares: dict[str, float] = {}
     columns = [donor_labels(gallery, attribute) for attribute in preserve]
     for row, labels in enumerate(zip(*columns, strict=True)):
@@ -173,14 +176,14 @@ def class_leakage(gallery: Gallery, preserve: Sequence[str], rules: Sequence[Dis
 
 
 def _seen(gallery: Gallery, attribute: str, rule: Discriminant, row: int, own: str) -> dict[str, float]:
-    """Into which classes, with which shares, a donor of class `own` is put."""
+    """The classes into which a donor of class `own` is put, with their shares."""
     if attribute == GENDER and gallery.gender_rule is not None:
         return dict(zip(rule.classes, gallery.gender_rule.seen[row].tolist(), strict=True))
     return {own: 1.0}
 
 
 def leakage(shares: Mapping[str, float]) -> Leakage:
-    """Leakage of preserving classes with these shares, in any unit; nothing when there is one class only or none."""
+    """Leakage of preserving classes with these shares, in any unit; zero when there is only one class or none."""
     total = sum(shares.values())
     if not total:
         return Leakage({"": 0.0}, 0.0)
@@ -205,7 +208,7 @@ def fit_discriminant(identities: Vectors, labels: Sequence[str], shrinkage: floa
 
 
 def leave_one_out_accuracy(identities: Vectors, labels: Sequence[str]) -> float:
-    """Share of labelled rows whose class is estimated rightly by a rule fitted to all other rows."""
+    """Share of labelled rows whose class is estimated rightly by a rule that was fitted to all other rows."""
     hits = [
         fit_discriminant(np.delete(identities, row, axis=0), [*labels[:row], *labels[row + 1 :]]).estimate(y) == label
         for row, (y, label) in enumerate(zip(identities, labels, strict=True))

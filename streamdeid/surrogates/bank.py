@@ -8,16 +8,16 @@ A candidate is built as k-Diff-furthest builds its output, from donors only:
 c is the centroid of a cluster of k donors grown around a sampled donor: the far cluster. u is the residual: a sampled
 positive mixture of three donors. s = √((n − 1) / (n − (Σ w_j)²)) makes the covariance of the mixture that of the
 donors, for donors sampled without replacement. v_i are the donors' principal axes, λ_i the donors' variance along v_i,
-and a_i = √max(0, 1 − var_i(c) / λ_i) leaves to the residual just what the centroids lack. So P varies as donors do
-along every axis: a particular face, not a bland mean. Few donors with positive weights keep it sharp and natural:
-beards, brows and skin stay what they are, where a negative weight would draw their opposite. The conditions below
-favour unusual faces; g_i, 0.8 to 1, takes that back, so that surrogates shown to people like the donors have the
-donors' variance along every axis.
+and a_i = √max(0, 1 − var_i(c) / λ_i) leaves to the residual exactly what the centroids lack. So P varies as donors do
+along every axis: it is a particular face, not a bland mean. Few donors with positive weights keep it sharp and natural:
+beards, brows and skin stay what they are, where a negative weight would show their opposite. The conditions below
+favour unusual faces. The factors g_i, 0.8 to 1, compensate that, so that surrogates shown to people like the donors
+have the donors' variance along every axis.
 
-All conditions on candidates are blind to who will come: the distance to donors (η), plausibility, being nearer to
-some donor than to the mean face, being far enough for a fair share of the donors, and, in a bank for those whose
-gender is not sure, looking like neither. That blindness is what the
-guarantee needs (docs/methods.md 2.2: "(ii)-(v) do not depend on y").
+No condition on a candidate depends on the people who will come. The conditions are: the distance to donors (η),
+plausibility, being nearer to some donor than to the mean face, being far enough for a fair share of the donors, and, in
+a bank for people whose gender is not sure, looking like neither gender. The guarantee needs this independence
+(docs/methods.md 2.2: "(ii)-(v) do not depend on y").
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class Bank:
     donor_distance: Vector = field(repr=False)
     """Distance of each candidate to the nearest donor, float64 (m,)."""
     sampled: int
-    """How many samples it took to fill the bank."""
+    """Number of samples that it took to fill the bank."""
 
     def allowed(self, y: Vector, q: float, donor_margin: float) -> tuple[Flags, int]:
-        """Which candidates the person at y (d,) may get: bool (m,), and how many fail the certificate's (i).
+        """Which candidates the person at y (d,) may get: bool (m,), and how many candidates fail the certificate's (i).
 
-        Exactly ⌊q m⌋ are excluded: first those that fail (i), then the nearest to y. The number does not depend on y,
-        so that a sample among the rest is any one of them with probability 1 / (m − ⌊q m⌋): at most 1 / (1 − q) times
-        its probability 1 / m for a person unknown. When more than ⌊q m⌋ fail (i), all those are excluded, and the
-        caller must not sample: the second value says so.
+        Exactly ⌊q m⌋ are excluded: first those that fail (i), then the nearest to y. The number does not depend on y.
+        So a sample among the rest is any one of them with probability 1 / (m − ⌊q m⌋): at most 1 / (1 − q) times its
+        probability 1 / m for an unknown person. When more than ⌊q m⌋ fail (i), all of those are excluded, and the
+        caller must not sample; the second value tells this.
         """
         to_person = distances(self.candidates, y)
         fails = to_person - self.donor_distance < donor_margin
@@ -69,7 +69,7 @@ class Bank:
 
 
 def excluded_count(size: int, q: float) -> int:
-    """How many of `size` candidates a person's own neighbourhood rules out: ⌊q · size⌋."""
+    """Number of `size` candidates that a person's own neighbourhood excludes: ⌊q · size⌋."""
     return int(np.floor(q * size))
 
 
@@ -84,7 +84,7 @@ def sample_bank(
     rng: np.random.Generator,
     accept: Accept | None = None,
 ) -> Bank:
-    """Fill a bank from donors (n, d), n ≥ k, keeping clear of the whole gallery (N, d).
+    """Fill a bank from donors (n, d), n ≥ k, with candidates that keep away from the whole gallery (N, d).
 
     accept: which of the rows (m, d) may be candidates, bool (m,); None: all.
 
@@ -103,11 +103,11 @@ class _Source:
 
     donors: Vectors
     mean: Vector
-    """Of the donors, float64 (d,)."""
+    """Mean of the donors, float64 (d,)."""
     axes: Vectors
     """The donors' principal axes v_i, float64 (r, d)."""
     centroids: Vectors
-    """Of the cluster grown around each donor, relative to the mean and on the axes, float64 (n, r)."""
+    """Centroid of the cluster grown around each donor, relative to the mean and on the axes, float64 (n, r)."""
     residuals: Vectors
     """A (donor − mean) on the axes, float64 (n, r)."""
     scale: Vector
@@ -134,7 +134,7 @@ def _fill(
         to_gallery = pairwise(batch, gallery).min(axis=1)
         keep = to_gallery >= limits.donor_distance
         keep &= plausibility.squared(batch) <= limits.mahalanobis
-        # The person whom surrogates could fail (i) for most often is the one with the most average face of all.
+        # Condition (i) would fail most often for the person with the most average face of all.
         keep &= distances(batch, plausibility.mean) - to_gallery >= limits.donor_margin
         kept.append(batch[keep])
         count += int(keep.sum())
@@ -151,14 +151,14 @@ def _fill(
 def _far_for_many(pool: Vectors, donors: Vectors, q: float) -> Flags:
     """Candidates beyond the q-quantile for at least half as many donors as a candidate is on average: bool (m,).
 
-    A candidate that is far for few people would name them when it is shown; the average guarantee does not bound
-    that, this does (docs/methods.md 2.2: "bound it too by refusing P whose allowed prior mass is low"). Taking
-    candidates out moves the quantiles, so it is repeated until it changes nothing.
+    A candidate that is far for few people would tell who they are when it is shown. The average guarantee does not
+    bound that, but this condition does (docs/methods.md 2.2: "bound it too by refusing P whose allowed prior mass is
+    low"). Removing candidates moves the quantiles, so the step is repeated until it changes nothing.
     """
     between = np.ascontiguousarray(pairwise(pool, donors).T)
     keep = np.ones(len(pool), dtype=np.bool_)
     while keep.any():
-        # A thousand give the quantile well enough, and this is most of what a bank costs.
+        # A thousand give the quantile well enough; this step is most of what a bank costs.
         least = quantiles(between[:, np.flatnonzero(keep)[:_CALIBRATION_SIZE]], q)
         share = (between >= least[:, None]).view(np.uint8).sum(axis=0, dtype=np.int32) / len(donors)
         narrower = keep & (share >= 0.5 * (1.0 - q))
@@ -170,7 +170,7 @@ def _far_for_many(pool: Vectors, donors: Vectors, q: float) -> Flags:
 
 def quantiles(rows: Vectors, q: float) -> Vector:
     """`np.quantile(rows, q, axis=1)` of values (n, m), float64 (n,), the same to the bit: sorting whole rows is three
-    times as fast as what it does."""
+    times as fast as what NumPy does."""
     rows = np.sort(rows, axis=1)
     place = (rows.shape[1] - 1) * q
     low = int(place)
@@ -180,7 +180,8 @@ def quantiles(rows: Vectors, q: float) -> Vector:
 
 
 def _exaggeration(candidates: Vectors, source: _Source, q: float) -> Vector:
-    """Along each axis, the spread of the candidates that donors would be shown over the spread of donors, (r,)."""
+    """Along each axis, the spread of the candidates that would be shown to donors, over the spread of the donors,
+    (r,)."""
     between = pairwise(candidates, source.donors)
     share = (between >= np.quantile(between, q, axis=0)).mean(axis=1)
     shown = np.average(np.square((candidates - source.mean) @ source.axes.T), axis=0, weights=share)

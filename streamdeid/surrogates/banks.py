@@ -1,7 +1,7 @@
-"""The banks of a key, one for each class that the preserved attributes make, each sampled when it is first needed.
+"""The banks of a key, one for each class that the preserved attributes make; each is sampled when it is first needed.
 
 A bank is a function of key and class alone (`surrogates.bank`), so it does not matter when it is sampled, nor in what
-order. One takes a fifth of a second and 5 MiB, and most recordings need one or two of three.
+order. One bank takes a fifth of a second and 5 MiB, and most recordings need one or two of three.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from streamdeid.surrogates.bank import Bank
 
 
 class Banks:
-    """By class, what `sample` makes of it. Threads may share it: each bank is sampled once, and all wait for it."""
+    """By class, the bank that `sample` makes. Threads may share it: each bank is sampled once, and all wait for it."""
 
     def __init__(self, sample: Mapping[str, Callable[[], Bank]]) -> None:
         self._sample = sample
@@ -37,16 +37,17 @@ class Banks:
         if mine:
             try:
                 made.set_result(self._sample[label]())
-            except BaseException as error:  # whoever waits gets it too
+            except BaseException as error:  # all threads that wait get the error, too
                 made.set_exception(error)
         return made.result()
 
     def sample_ahead(self) -> None:
-        """Sample in a thread what was not sampled yet, for streams that cannot wait when somebody appears."""
+        """Sample in a thread all banks that were not sampled yet, for streams that cannot wait when somebody
+        appears."""
 
         def sample() -> None:
             for label in self._sample:
-                with contextlib.suppress(Exception):  # it is raised again where the bank is needed
+                with contextlib.suppress(Exception):  # the error is raised again where the bank is needed
                     self[label]
 
         threading.Thread(target=sample, name="banks", daemon=True).start()

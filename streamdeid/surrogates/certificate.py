@@ -1,8 +1,8 @@
-"""The certificate of a surrogate: what was checked before it was shown, and by which margin (docs/architecture.md 3).
+"""The certificate of a surrogate: what was checked before it was shown, and with which margin (docs/architecture.md 3).
 
-(i) some donor is nearer to the surrogate P than the person y is, by a margin (theorem 1 of k-Diff-furthest, checked
-directly instead of through the clusters' overlap: docs/methods.md 1.8, "run-time certificate"); (ii) every other
-surrogate in use is at least δ away; (iii) every donor is at least η away; (iv) P is plausible under the appearance
+(i) Some donor is nearer to the surrogate P than the person y is, by a margin. This is theorem 1 of k-Diff-furthest,
+checked directly instead of through the clusters' overlap: docs/methods.md 1.8, "run-time certificate". (ii) Every other
+surrogate in use is at least δ away. (iii) Every donor is at least η away. (iv) P is plausible under the appearance
 model.
 """
 
@@ -25,7 +25,7 @@ PLAUSIBILITY = "plausibility"
 
 @dataclass(frozen=True)
 class Limits:
-    """What a certificate asks for. Distances are in the units of the identity space."""
+    """The limits that a certificate checks. Distances are in the units of the identity space."""
 
     donor_margin: float
     """(i) the least |P − y| − min |P − donor|."""
@@ -46,7 +46,7 @@ class Certificate:
     """The measured values of (i) to (iv) for one surrogate, and the limits that were in force."""
 
     donor_margin: float | None
-    """None: not tested, since y was not known."""
+    """None where it was not tested, since y was not known."""
     separation: float
     """Infinite for the first surrogate of a session."""
     donor_distance: float
@@ -66,7 +66,7 @@ class Certificate:
 
     @property
     def untested(self) -> frozenset[str]:
-        """Names of the conditions of which it is not known whether they hold."""
+        """Names of the conditions that were not tested."""
         return frozenset({DONOR_MARGIN} if self.donor_margin is None else ())
 
 
@@ -102,7 +102,7 @@ def certify(
 ) -> Certificate:
     """Measure (i) to (iv) for a surrogate (d,) of a person at y (d,), against other surrogates `in_use` (m, d).
 
-    y None: of somebody of whom nothing is known, where (i) is not tested.
+    y: None for a person of whom nothing is known; (i) is then not tested.
     """
     to_donor = float(distances(donors, surrogate).min())
     to_person = None if y is None else float(np.sqrt(np.square(surrogate - y).sum()))
@@ -118,7 +118,7 @@ def certify(
 def default_limits(donors: Vectors, plausibility: Plausibility) -> Limits:
     """Limits measured on the gallery itself, from the distance of each donor to its nearest other donor.
 
-    * margin (i): a tenth of the median of these distances, so that a small error of y cannot void the certificate;
+    * margin (i): a tenth of the median of these distances, so that a small error of y cannot make the certificate void;
     * δ (ii): their 5 % quantile: no two surrogates are more alike than the most similar real people are;
     * η (iii): half of that: a surrogate is not closer to a donor than the middle between two similar donors;
     * (iv): the 95 % quantile of χ² with as many degrees of freedom as components (Wilson and Hilferty 1931).

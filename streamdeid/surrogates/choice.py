@@ -1,30 +1,32 @@
-"""Surrogates of a stream: which vector P is published instead of a person's identity y (docs/architecture.md 3).
+"""Chooses the surrogates of a stream: the vector P that is published instead of a person's identity y (architecture.md
+3).
 
-The default method, `k-diff-furthest`, samples. A bank of m candidates is sampled with the key, whoever will be seen
-(`surrogates.bank`). For each person the nearest fraction q of them is ruled out, and rejection sampling picks one of
-the rest: attempt t of person p proposes the candidate that the key gives for (p, t), whoever p is.
+The default method, `k-diff-furthest`, samples. A bank of m candidates is sampled with the key, independently of the
+people who will be seen (`surrogates.bank`). For each person the nearest fraction q of them is excluded, and rejection
+sampling picks one of the rest: attempt t of person p proposes the candidate that the key gives for (p, t), whoever p
+is.
 
 Why the guarantee holds (docs/methods.md 2.2, G2). Bank and proposals do not depend on y. Exactly ⌊q m⌋ candidates are
-ruled out for every y, so a person shows any candidate with probability at most 1 / (m − ⌊q m⌋), which is
-`Surrogates.factor` ≤ 1 / (1 − q) times the 1 / m of a person unknown. By Bayes' rule that bounds an attacker's gain,
+excluded for every y, so a person shows any candidate with probability at most 1 / (m − ⌊q m⌋), which is
+`Surrogates.factor` ≤ 1 / (1 − q) times the 1 / m of an unknown person. By Bayes' rule that bounds an attacker's gain,
 on average over the samples, for every recogniser, gallery and computing power, even if he knows the bank. It is exact,
-not an estimate: the bank itself is the population of the quantile. Faces already in use are ruled out too, which adds a
-small term through the other people present. Attributes preserved choose among several banks: the sum over P of the
-largest probability of P for anybody, which bounds the gain whatever is known beforehand, is then the number of banks
-times as large.
+not an estimate: the bank itself is the population of the quantile. Faces already in use are excluded too, which adds a
+small term through the other people present. Preserved attributes choose among several banks. The sum over P of the
+largest probability of P for anybody bounds the gain whatever is known beforehand, and it is then larger by the number
+of banks.
 
-Two demands of k-Diff-furthest give way to this. The person's close cluster does not take part in growing the far one,
-and the clusters' overlap is not tested: both would let y decide P. The test only serves to prove that some donor is
-nearer to P than y is; the certificate checks just that. Far means that P itself is far, not each of its k donors.
+Two demands of k-Diff-furthest are given up for this. The person's close cluster does not take part in growing the far
+one, and the clusters' overlap is not tested: both would let y decide P. The test only serves to prove that some donor
+is nearer to P than y is; the certificate checks exactly that. Far means that P itself is far, not each of its k donors.
 
-Somebody who has to be shown before y is known gets a provisional surrogate: a candidate that the key gives for the
-number of the tracklet, among all that are free, which are the same for everybody. It is kept when it becomes known who
-that is, and never tested against y: a test whose outcome is seen would tell it (docs/methods.md 2.2). So the factor of
-such a surrogate is 1, but it may be one of the nearest.
+A person who has to be shown before y is known gets a provisional surrogate: a candidate that the key gives for the
+number of the tracklet, among all free candidates, which are the same for everybody. The person keeps it when it becomes
+known who that is, and it is never tested against y: a test with a visible outcome would tell something of y
+(docs/methods.md 2.2). So the factor of such a surrogate is 1, but it may be one of the nearest.
 
-Capacity. A surrogate is at least δ from all others in use. When none is found in `attempts` proposals δ shrinks to four
-fifths (logged and counted), up to eight times; after that the person gets none (FailedClosed). With 102 donors and the
-default bank 200 people fit at full δ (tests/surrogates/test_surrogates.py).
+Capacity. A surrogate is at least δ from all others in use. When none is found in `attempts` proposals, δ shrinks to
+four fifths (logged and counted), up to eight times; after that the person gets none (FailedClosed). With 102 donors and
+the default bank, 200 people fit at full δ (tests/surrogates/test_surrogates.py).
 """
 
 from __future__ import annotations
@@ -68,16 +70,16 @@ _ENFORCED = {
 }
 _SHRINK, _SHRINKINGS = 0.8, 8
 _MOST_PROPOSALS = 1 << 20
-"""More than are ever made for a person."""
+"""Number of proposals that is never reached for one person."""
 PROVISIONAL, KEPT = "provisional", "provisional kept"
-"""Counts of tracklets that got a provisional surrogate, and of persons who kept theirs."""
+"""Names of two counts: tracklets that got a provisional surrogate, and persons who kept theirs."""
 PROVISIONAL_FACTOR = 1.0
-"""By how much looking at a provisional surrogate can raise the chance of naming a person: it depends on nobody."""
+"""Factor by which a view of a provisional surrogate can raise the chance of naming a person: it depends on nobody."""
 _log = logging.getLogger(__name__)
 
 
 class Surrogates:
-    """The table person → surrogate of one session. Never derives the surrogate of a known person again."""
+    """The table person → surrogate of one session. It never derives the surrogate of a known person again."""
 
     def __init__(
         self,
@@ -89,8 +91,8 @@ class Surrogates:
         """Choose from `gallery`; `variances` float64 (d,) are the model's, in the units of the identities.
 
         Without a key fresh random bytes are used and forgotten at the end. Raises SettingsError (key too short, too few
-        donors for k, unknown attribute) and ModelError (gallery and model do not fit together; where attributes are
-        preserved, that may only be found when somebody of the class appears, and is raised by `surrogate`).
+        donors for k, unknown attribute) and ModelError (gallery and model do not fit together). Where attributes are
+        preserved, the latter may only be found when a person of the class appears; `surrogate` then raises it.
         """
         self._settings = settings or SurrogateSettings()
         self._key = new_key() if key is None else check_key(key)
@@ -105,7 +107,7 @@ class Surrogates:
         self._classes = possible_classes(self._rules)
         self._maps: dict[str, FixedMap] = {}
         self._anybody = EITHER if GENDER in preserve else ""
-        """The class of provisional surrogates: nobody's gender is misread, and none told."""
+        """The class of provisional surrogates: with it no gender can be misread, and none is told."""
         makes: dict[str, Callable[[], Bank]] = {}
         blind = {self._anybody} if self._settings.method == SAMPLED else set()
         for label in sorted(self._classes | blind):
@@ -128,14 +130,14 @@ class Surrogates:
         self._provisional = Provisional(self._settings.bank_size)
         self._elsewhere: Vectors = np.empty((0, self._donors.shape[1]))
         self.counts: Counter[str] = Counter()
-        """How often: "chosen", "separation relaxed" (each step), "failed closed", PROVISIONAL, KEPT."""
+        """How often each happened: "chosen", "separation relaxed" (each step), "failed closed", PROVISIONAL, KEPT."""
 
     @property
     def factor(self) -> float:
-        """By how much looking at P can raise the chance of naming a person, on average; infinite for fixed maps.
+        """Factor by which a view of P can raise the chance of naming a person, on average; infinite for fixed maps.
 
-        Without the leakage of preserved attributes, which comes on top: multiply by `classes`, on average over people,
-        or by 2 ** leakage.worst for somebody of the rarest class.
+        The leakage of preserved attributes is not in it: multiply by `classes`, on average over people, or by 2 **
+        leakage.worst for a person of the rarest class.
         """
         if self._settings.method != SAMPLED:
             return float("inf")
@@ -144,14 +146,14 @@ class Surrogates:
 
     @property
     def leakage(self) -> Leakage:
-        """What the preserved attributes cost."""
+        """Leakage that the preserved attributes cost."""
         return self._leakage
 
     @property
     def classes(self) -> int:
-        """Classes that the preserved attributes make; 1 without any. Each has a bank of its own, so what P tells of who
-        it is, is at most `factor` times as much as nothing for each of them: classes · `factor`, on average over all
-        people and samples, whatever was known beforehand."""
+        """Number of classes that the preserved attributes make; 1 without any. Each class has a bank of its own. What P
+        tells of a person is bounded by `factor` for each bank: by classes · `factor` in all, on average over all people
+        and samples, whatever was known beforehand."""
         return len(self._classes)
 
     @property
@@ -161,21 +163,21 @@ class Surrogates:
 
     @property
     def bank(self) -> Bank | None:
-        """What is sampled from; None for a fixed map and with preserved attributes. As secret as the key: it is here
-        for attacks by somebody who holds that."""
+        """The bank that is sampled from; None for a fixed map and with preserved attributes. It is as secret as the
+        key, and is here for attacks by somebody who holds the key."""
         return None if self._settings.preserve or self._settings.method != SAMPLED else self._banks[""]
 
     @property
     def fixed_map(self) -> FixedMap | None:
-        """Where a fixed map takes people; None when it samples and with preserved attributes. Secret likewise."""
+        """The fixed map; None when the method samples, and with preserved attributes. It is as secret as the key."""
         return self._maps.get("")
 
     def surrogate(self, person: int, y: Vector, drawn: int | None = None) -> Surrogate:
         """The surrogate of a person: from the table, or chosen now for identity y, float64 (d,).
 
-        drawn: number that it is drawn for, where persons of other runs with the same key have the same numbers: the
-        same number draws the same face. Raises FailedClosed when y is not finite or no surrogate can be certified; the
-        person stays unknown.
+        drawn: the number that it is sampled for, where persons of other runs with the same key have the same numbers:
+        the same number gives the same face. Raises FailedClosed when y is not finite or no surrogate can be certified;
+        the person then stays unknown.
         """
         known = self._table.get(person)
         if known is not None:
@@ -200,9 +202,9 @@ class Surrogates:
     def again(self, person: int, label: str, attempt: int, provisional: int | None = None) -> Surrogate:
         """The surrogate that a person of a class got by a proposal (from 0) of an earlier run with this key.
 
-        It was certified then; nothing but key, class and numbers leads to it, so y need not be known. provisional: the
-        number of the tracklet that it was proposed for, where it was provisional first. Raises FailedClosed when there
-        was no such proposal.
+        It was certified then; only key, class and numbers lead to it, so y need not be known. provisional: the number
+        of the tracklet that it was proposed for, where it was provisional first. Raises FailedClosed when there was no
+        such proposal.
         """
         known = self._table.get(person)
         if known is None:
@@ -211,9 +213,10 @@ class Surrogates:
         return known
 
     def provisional(self, number: int) -> Surrogate:
-        """What a tracklet shows, by number, while it is not known who it is: the same until it is released or adopted.
+        """The surrogate that a tracklet, by number, shows while its person is not known.
 
-        Raises FailedClosed where none is free, and of a fixed map, which knows nothing but people.
+        It stays the same until it is released or adopted. Raises FailedClosed where none is free, and for a fixed map,
+        which needs a person's y.
         """
         known = self._provisional.get(number)
         if known is not None:
@@ -240,10 +243,10 @@ class Surrogates:
         return known
 
     def adopt(self, number: int, person: int, y: Vector | None = None) -> Surrogate:
-        """The surrogate of the person whom a tracklet with a provisional one turned out to show.
+        """The surrogate of the person whom a tracklet with a provisional surrogate turned out to show.
 
-        Somebody known has one. Anybody else keeps the provisional one, untested, so that what is seen tells nothing of
-        y (d,), which is not looked at. KeyError where the tracklet has none.
+        A known person has one. Anybody else keeps the provisional one, untested, so that what is seen tells nothing of
+        y (d,); y is not used. Raises KeyError where the tracklet has none.
         """
         known = self._table.get(person)
         if known is None:
@@ -252,14 +255,15 @@ class Surrogates:
         return known
 
     def release(self, number: int) -> None:
-        """A tracklet is over: its provisional surrogate, if nobody kept it, belongs to nobody."""
+        """Release the provisional surrogate of a tracklet that is over, unless a person kept it."""
         self._provisional.release(number)
 
     def given(self, person: int, y: Vector, vector: Vector, label: str) -> Surrogate | None:
         """The surrogate, float64 (d,), that a person of a class got in another run with this key and these settings;
-        None where it is too much like one in use here, for then the person needs another one.
+        None where it is too similar to one in use here: the person then needs another one.
 
-        It was certified then, for the y of that time; here its distance from the others is. y (d,) may be any estimate.
+        It was certified then, for the y of that time; here its distance from the others is checked. y (d,) may be any
+        estimate. Raises FailedClosed when the vector or the class does not belong to these models.
         """
         if person in self._table:
             return self._table[person]
@@ -276,15 +280,16 @@ class Surrogates:
         return self._table[person]
 
     def keep_apart_from(self, vectors: Vectors) -> None:
-        """Choose, from now on, none that is like these (n, d) of other runs, as long as others can be found."""
+        """From now on, choose none that is like these (n, d) of other runs, as long as others can be found."""
         self._elsewhere = vectors
 
     def _proposal(self, purpose: str, number: int, attempt: int, size: int) -> int:
-        """Which of so many candidates is proposed: a matter of the key, purpose and numbers alone."""
+        """The number of the candidate that is proposed, of so many: it depends on the key, purpose and numbers
+        alone."""
         return int(generator(self._key, purpose, number, attempt).integers(size))
 
     def sample_ahead(self) -> None:
-        """Sample in a thread what would otherwise be sampled when the first person of a class appears."""
+        """Sample in a thread the banks that would otherwise be sampled when the first person of a class appears."""
         self._banks.sample_ahead()
 
     def __contains__(self, person: int) -> bool:
@@ -296,7 +301,7 @@ class Surrogates:
         self._table.pop(person, None)
 
     def __len__(self) -> int:
-        """People in the table."""
+        """Number of people in the table."""
         return len(self._table)
 
     def _sampled_bank(self, donors: Vectors, rng: np.random.Generator, accept: Accept | None = None) -> Bank:
@@ -310,7 +315,7 @@ class Surrogates:
         return np.stack(others) if others else np.empty((0, self._donors.shape[1]))
 
     def _relaxed_limits(self, person: int) -> Iterator[Limits]:
-        """The limits, then with a smaller and smaller δ: only δ gives way, and that is logged and counted."""
+        """The limits, then the same with a smaller and smaller δ: only δ is relaxed, and that is logged and counted."""
         yield self._limits
         for step in range(1, _SHRINKINGS + 1):
             share = _SHRINK**step
@@ -319,7 +324,8 @@ class Surrogates:
             yield self._limits.with_separation(self._limits.separation * share)
 
     def _demands(self, person: int, in_use: Vectors) -> Iterator[tuple[Limits, Vectors]]:
-        """Limits, and vectors (n, d) to keep apart from: those of other runs only as long as there is room for it."""
+        """Limits, and vectors (n, d) to keep apart from; those of other runs are included only while there is room for
+        it."""
         if len(self._elsewhere):
             yield self._limits, np.concatenate([in_use, self._elsewhere])
             self.counts["like one of another run"] += 1
@@ -335,8 +341,8 @@ class Surrogates:
     def _first(
         self, label: str, number: int, allowed: Flags, y: Vector | None, in_use: Vectors, provisional: int | None = None
     ) -> tuple[Surrogate, int]:
-        """The first surrogate proposed for a number that is allowed and passes the certificate, and which candidate of
-        the bank it is. y: None where nothing is known of whom it is for."""
+        """The first surrogate proposed for a number that is allowed and passes the certificate, and its number in the
+        bank. y: None where nothing is known of the person."""
         bank, purpose, attempt = self._banks[label], _purpose(label, provisional), 0
         for limits, others in self._demands(number, in_use):
             for _ in range(self._settings.attempts):
@@ -353,7 +359,7 @@ class Surrogates:
         raise FailedClosed(f"no surrogate is free for number {number}: {len(in_use)} are in use")
 
     def _again(self, label: str, number: int, attempt: int, in_use: Vectors, provisional: int | None) -> Surrogate:
-        """What was proposed once for a number. Raises FailedClosed when it cannot have been."""
+        """The surrogate that was once proposed for a number. Raises FailedClosed when it cannot have been."""
         labels = self._classes if provisional is None else {self._anybody}
         if self._settings.method != SAMPLED or label not in labels or not 0 <= attempt < _MOST_PROPOSALS:
             raise FailedClosed(f"no surrogate of number {number} was chosen so")
@@ -381,5 +387,5 @@ class Surrogates:
 
 
 def _purpose(label: str, provisional: int | None) -> str:
-    """What proposals are for: a person of a class, or a tracklet of nobody known."""
+    """The purpose of proposals: for a person of a class, or for a tracklet whose person is not known."""
     return f"surrogate {label}" if provisional is None else f"provisional {label}"

@@ -1,9 +1,9 @@
-"""Numbers that surrogates are drawn for: with one key the same number draws the same face (`key.generator`).
+"""Numbers that surrogates are sampled for: with one key the same number gives the same face (`key.generator`).
 
-A person of a run is drawn for the number that the run gives. Two others need numbers that no run gives to anybody: a
-reviewer's further face of a person, and the provisional face of a tracklet where runs share a key and a register. Both
-are parted here, and nowhere else, into a number above and one below, of which there are 2 to the 32: somebody new
-every hundredth of a second for sixteen months.
+The surrogate of a person is sampled for the number that the run gives this person. Two other surrogates need numbers
+that no run gives to anybody: a reviewer's further face of a person, and the provisional face of a tracklet where runs
+share a key and a register. Only this module forms them, from a number above and a number below, of which there are 2 to
+the 32: a new person every hundredth of a second for sixteen months.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ABOVE = 31
 def of_another(person: int, times: int) -> int:
     """The number of another surrogate of a person, asked for so many times; 0 times is the person's own number.
 
-    Raises ValueError for numbers that would draw somebody else's.
+    Raises ValueError for numbers that would give somebody else's surrogate.
     """
     return _parted(times, person)
 
@@ -25,7 +25,7 @@ def of_another(person: int, times: int) -> int:
 def of_run(run: int, tracklet: int) -> int:
     """The number of a tracklet among those of all runs. run: a number of the register that no other run has.
 
-    Raises ValueError for numbers that would draw somebody else's.
+    Raises ValueError for numbers that would give somebody else's surrogate.
     """
     return _parted(run, tracklet)
 

@@ -1,8 +1,8 @@
-"""Encrypted files: nobody without the key can read one, or change it without that being found.
+"""Encrypted files: nobody without the key can read one, or change it unnoticed.
 
-AES-256-GCM (NIST SP 800-38D) under a key of its own for each writing, which HKDF-SHA256 (RFC 5869) derives from the
-user's key, a fresh salt and the purpose; so no key ever meets a nonce twice, and what one file tells is of no use with
-another. Sixteen bytes that are derived along with it tell, to who has the key, whether it is the right one.
+The cipher is AES-256-GCM (NIST SP 800-38D). Each writing has a key of its own, which HKDF-SHA256 (RFC 5869) derives
+from the user's key, a fresh salt and the purpose. So no key is ever used with a nonce twice, and what one file tells is
+of no use for another. Sixteen bytes that are derived along with it tell a holder of a key whether it is the right one.
 
     magic  version  salt  nonce  check | ciphertext with tag
        20        1    32     12     16
@@ -31,7 +31,7 @@ class NotDecryptedError(ValueError):
 
 
 class OtherKeyError(NotDecryptedError):
-    """It was written with another key."""
+    """The file was written with another key."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Kind:
     version: int
     """0 to 255."""
     purpose: bytes
-    """What keys are derived for: the keys of one kind of file open no other."""
+    """The purpose that keys are derived for: the keys of one kind of file open no other kind."""
     called: str
-    """In words for the user, as in "a register of streamdeid"."""
+    """The name of the kind in words for the user, as in "a register of streamdeid"."""
 
     @property
     def _start(self) -> bytes:
@@ -53,11 +53,11 @@ class Kind:
 
     @property
     def overhead(self) -> int:
-        """Bytes that a file is larger than what is in it."""
+        """Number of bytes by which a file is larger than its content."""
         return len(self._start) + _SALT + _NONCE + _CHECK + _TAG
 
     def encrypted(self, key: bytes, plain: bytes) -> bytes:
-        """The bytes of a file. Raises SettingsError where `cryptography` is not installed."""
+        """The bytes of a file with this content. Raises SettingsError where `cryptography` is not installed."""
         salt, nonce = secrets.token_bytes(_SALT), secrets.token_bytes(_NONCE)
         own, check = self._derived(key, salt)
         head = self._start + salt + nonce + check
@@ -65,7 +65,7 @@ class Kind:
         return head + sealed
 
     def decrypted(self, key: bytes, data: bytes) -> bytes:
-        """What is in a file. Raises NotDecryptedError, and SettingsError where `cryptography` is not installed."""
+        """The content of a file. Raises NotDecryptedError, and SettingsError where `cryptography` is not installed."""
         from_start = len(self._start)
         if data[: len(self.magic)] != self.magic:
             raise NotDecryptedError(f"is not {self.called}")
@@ -89,7 +89,7 @@ class Kind:
         return plain
 
     def _derived(self, key: bytes, salt: bytes) -> tuple[bytes, bytes]:
-        """The key of a file, and the bytes by which the right one is known."""
+        """The key of a file, and the bytes by which the right key is recognised."""
         try:
             from cryptography.hazmat.primitives.hashes import SHA256
             from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -108,7 +108,7 @@ def _aes(key: bytes) -> AESGCM:
 
 
 def _opened(key: bytes, nonce: bytes, sealed: bytes, head: bytes) -> bytes | None:
-    """What is sealed; None where anything of it was changed."""
+    """The decrypted content; None where anything of it was changed."""
     from cryptography.exceptions import InvalidTag
 
     try:

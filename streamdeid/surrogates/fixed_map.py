@@ -1,10 +1,11 @@
-"""The papers' methods frozen for a stream: a closed-set algorithm run once on the gallery, then applied to anybody.
+"""The papers' methods, fixed for a stream: each algorithm runs once on the closed set of the gallery, then serves
+anybody.
 
-A person belongs to the nearest gallery cluster a (distance to its centroid) and gets, for ever (docs/methods.md 2.2,
-D1):
+A person belongs to the nearest gallery cluster a (distance to its centroid) and always gets (docs/methods.md 2.2, D1):
 
-* k-diff-furthest-paper: P = y − (c_a − c_b), b the cluster that a was paired with. The printed map, residual included;
-  whitening, its inverse or one insider undo it, so this is the baseline that attacks must beat, not a protection.
+* k-diff-furthest-paper: P = y − (c_a − c_b), b the cluster that a was paired with. This is the printed map, residual
+  included. Whitening, its inverse or one insider undo it, so it is the baseline that attacks must beat, not a
+  protection.
 * k-same-furthest: P = c_b, shared by everybody of the cell.
 * k-same-m: P = the centroid of the nearest group of at least k donors.
 """
@@ -25,16 +26,16 @@ from streamdeid.k_same.m import k_same_m_groups
 
 @dataclass(frozen=True)
 class FixedMap:
-    """Cells of the identity space and where each one goes."""
+    """Cells of the identity space, and the target of each one."""
 
     sources: Vectors
     """Centroids that decide the cell, float64 (cells, d)."""
     targets: Vectors
-    """Where a source goes, float64 (cells, d)."""
+    """The target of each source, float64 (cells, d)."""
     sizes: tuple[int, ...]
-    """Donors behind each target."""
+    """Number of donors behind each target."""
     keeps_residual: bool
-    """Whether the person's own residual y − source goes along."""
+    """Whether the person's own residual y − source is added to the target."""
 
     def cells(self, y: Vector) -> list[int]:
         """All cells, the nearest to y (d,) first."""

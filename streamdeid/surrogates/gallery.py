@@ -1,7 +1,7 @@
 """The gallery: identity vectors of the reference donors, with labels; no pictures.
 
-The file carries the hash of the appearance model whose parameters the vectors are; another model would decode them
-into other faces, so `require_model` refuses to mix them.
+The file carries the hash of the appearance model whose parameters the vectors are. Another model would decode them into
+other faces, so `require_model` refuses to mix them.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class GenderRule:
     offsets: Vectors
     """float64 (c,)."""
     seen: Vectors
-    """float64 (n, c + 1): into which class, or as the last column into neither, a rule that had not seen the donor put
-    the donor's photographs: shares."""
+    """float64 (n, c + 1): shares of the donor's photographs that a rule which had not seen the donor put into each
+    class, or, as the last column, into neither."""
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Donors; row i of every array is the same person."""
+    """The donors; row i of every array is the same person."""
 
     identities: Vectors
     """Neutral parameter vectors in weighted units, float64 (n, d); the brightness component is 0."""

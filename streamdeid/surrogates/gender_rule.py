@@ -1,8 +1,8 @@
 """The rule for gender, learnt from photographs as several cameras would have shown them.
 
-Fitted to the studio photographs alone it would be sure of itself, and wrong about one man of ten before other cameras.
-So every photograph is learnt from in several variations (`aam.variations`), and whoever is not clearly of one class is
-of neither: `attributes.EITHER`.
+A rule fitted to the studio photographs alone would be sure of itself, and wrong about one man of ten before other
+cameras. So each photograph is used in several variations (`aam.variations`), and a person who is not clearly of one
+class is of neither: `attributes.EITHER`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from streamdeid.surrogates.attributes import EITHER, GENDER_SURE, Discriminant, 
 from streamdeid.surrogates.gallery import GenderRule
 
 SHRINKAGE = 0.03
-"""Of the covariance within the classes: with 1,428 rows for 138 dimensions little is needed. Of people left out of the
-rule (London, 102, with their variations), at `GENDER_SURE`, it is right about 87 % and wrong about 1 %; with the 0.3 of
-the other attributes 66 and 0 %, with 0.01 87 and 1 %, but the surest of errors grow. On people of other cameras, who
-chose nothing: Canada (40) 90 % right, none wrong; IMM (37) 76 % right, none wrong. Of 22 tracks of 16 clips (20 people)
-all 10 women are told right, of 12 men 4 right, 6 undecided and 2 wrong: smooth-skinned men with glasses, whom other
-shrinkages and glasses drawn into the variations get wrong as well."""
+"""Shrinkage of the covariance within the classes. With 1,428 rows for 138 dimensions little is needed. Of people left
+out of the rule (London, 102, with their variations), at `GENDER_SURE`, it is right about 87 % and wrong about 1 %; with
+the 0.3 of the other attributes 66 and 0 %, with 0.01 87 and 1 %, but the surest of errors grow. On people before other
+cameras, which did not choose this: Canada (40) 90 % right, none wrong; IMM (37) 76 % right, none wrong. Of 22 tracks of
+16 clips (20 people) all 10 women are told right, of 12 men 4 right, 6 undecided and 2 wrong: smooth-skinned men with
+glasses. Other shrinkages, and glasses rendered into the variations, get them wrong as well."""
 
 
 def learn_gender(people: Sequence[Vectors], labels: Sequence[str]) -> GenderRule | None:
-    """The rule from identities of variations (v_i, d) of each person and the people's labels, empty where not stated.
+    """The rule from identities (v_i, d) of the variations of each person, and the people's labels, empty where not
+    stated.
 
-    None where there are not two classes: there is no rule then.
+    Returns None where there are fewer than two classes, since there is no rule then.
     """
     names = tuple(sorted({label for label in labels if label}))
     if len(names) < 2:

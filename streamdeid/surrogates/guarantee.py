@@ -1,4 +1,4 @@
-"""What a method promises, in the words of docs/methods.md 3.5; printed in every report."""
+"""The guarantee of a method, in the words of docs/methods.md 3.5; it is printed in every report."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ _MASKS = {
 def guarantee(
     method: str, *, q: float, factor: float, worst_bits: float, classes: int = 1, whitelisted: int = 0
 ) -> str:
-    """The promise of a method, and what it does not cover.
+    """The guarantee of a method, and what it does not cover.
 
     factor: `Surrogates.factor`; worst_bits: leakage of the rarest class of the preserved attributes; classes: how many
-    there are; whitelisted: how many pictures of people who are left unfiltered were given.
+    there are; whitelisted: how many pictures were given of people who stay unprotected.
     """
     promise = _promise(method, q=q, factor=factor, worst_bits=worst_bits, classes=classes)
     return f"{promise} {_WHITELISTED}" if whitelisted else promise

@@ -1,8 +1,8 @@
-"""The secret key of a session, and the random numbers that follow from it.
+"""The secret key of a session, and the random numbers that are derived from it.
 
-Pseudo-random function: HMAC-SHA256 under the key of ``streamdeid/1 NUL purpose NUL person attempt`` (person and
-attempt as 8 bytes, big endian). The 256-bit result seeds a `numpy.random.Generator` (PCG64 behind a SeedSequence).
-The same key gives the same numbers with the same numpy; without the key no sample tells anything about another.
+Pseudo-random function: HMAC-SHA256 under the key of ``streamdeid/1 NUL purpose NUL person attempt`` (person and attempt
+as 8 bytes, big endian). The 256-bit result seeds a `numpy.random.Generator` (PCG64 behind a SeedSequence). The same key
+gives the same numbers with the same numpy; without the key no sample tells anything about another.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def read_key_file(path: Path) -> bytes:
 
 
 def read_by_everybody(path: Path) -> bool:
-    """Whether everybody on the machine may read a file, as far as its own rights go; False where it is not there."""
+    """Whether everybody on the machine may read a file, as far as its own rights tell; False where there is no such
+    file."""
     if os.name != "posix":
         return False
     try:
@@ -59,7 +60,7 @@ def read_by_everybody(path: Path) -> bool:
 
 
 def warning_of(path: Path) -> str | None:
-    """What to tell whoever names a key file that everybody may read; None for any other."""
+    """The warning for a user who names a key file that everybody may read; None for any other file."""
     if not read_by_everybody(path):
         return None
     return f"key file {path} can be read by everybody, who can make its faces again with it (chmod o-r)"

@@ -1,8 +1,8 @@
-"""Where the models are, and whether they are the ones that were trained.
+"""Finds and reads the models, and checks that they are the ones that were trained.
 
-`SHA256` lies beside the models and names the content hash of each (`arrays_file`), as the model card does. It finds a
-file that was changed, exchanged or mixed with another training's. It is no signature: whoever can write all the files
-can write a new `SHA256` too.
+`SHA256` lies beside the models and names the content hash of each (`arrays_file`), as the model card does. It reveals a
+file that was changed, exchanged or mixed with those of another training. It is no signature: a person who can write all
+the files can write a new `SHA256` too.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ class Models:
 
 
 def load_models(directory: Path | None = None) -> Models:
-    """Read and check the models of a directory, or the shipped ones. What somebody here uses is not read again as long
-    as its files stay as they were: streams beside each other share it, and what is derived of it.
+    """Read and check the models of a directory, or the shipped ones.
 
-    Raises ModelError, one line, when one is missing or damaged, differs from `SHA256`, or belongs to another.
+    Models that are in use here are not read again as long as their files stay the same: parallel streams share them,
+    and what is derived from them. Raises ModelError, one line, when a model is missing or damaged, differs from
+    `SHA256`, or belongs to another model.
     """
     place = shipped() if directory is None else directory
     if not place.is_dir():
@@ -52,11 +53,11 @@ def load_models(directory: Path | None = None) -> Models:
 
 
 _IN_USE: WeakValueDictionary[tuple[object, ...], Models] = WeakValueDictionary()
-"""Models that somebody holds, by the state of their files."""
+"""Models that are in use, by the state of their files."""
 
 
 def _state(place: Path) -> tuple[object, ...]:
-    """What tells files that stayed as they were from others; empty where one is missing."""
+    """The state by which unchanged files are told from changed ones; empty where a file is missing."""
     try:
         stats = [(place / name).stat() for name in (MODEL, GALLERY, HASHES)]
     except OSError:

@@ -1,4 +1,4 @@
-"""Surrogates that tracklets show while it is not known who they are (`surrogates.choice`)."""
+"""Surrogates that tracklets show while their person is not known (`surrogates.choice`)."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ from streamdeid.core.arrays import Flags, Vector
 from streamdeid.surrogates.surrogate import Surrogate
 
 _REST = 8
-"""One that nobody kept is shown to nobody else before a share of the bank, one candidate in so many, was given back
-after it."""
+"""A surrogate that nobody kept is shown to nobody else until this share of the bank, one candidate in so many, was
+given back after it."""
 
 
 class Provisional:
-    """The table tracklet → provisional surrogate of one session: no longer than tracklets are there."""
+    """The table tracklet → provisional surrogate of one session; entries stay only as long as the tracklets are
+    present."""
 
     def __init__(self, size: int) -> None:
-        """size: candidates of the bank."""
+        """size: number of candidates in the bank."""
         self._size = size
         self._by_number: dict[int, tuple[Surrogate, int]] = {}
         self._given_back: deque[int] = deque(maxlen=size // _REST)
-        """Candidates, the latest last."""
+        """Candidates that were given back, the latest last."""
 
     def get(self, number: int) -> Surrogate | None:
-        """What a tracklet shows; None for one without."""
+        """The surrogate that a tracklet shows; None for a tracklet without one."""
         return self._by_number[number][0] if number in self._by_number else None
 
     def put(self, number: int, chosen: Surrogate, candidate: int) -> Surrogate:
-        """Let a tracklet show it. candidate: which one of the bank it is."""
+        """Let a tracklet show a surrogate. candidate: its number in the bank."""
         self._by_number[number] = chosen, candidate
         return chosen
 
     def take(self, number: int) -> Surrogate:
-        """It becomes a person's. KeyError where the tracklet has none."""
+        """Remove and return the surrogate of a tracklet: it becomes a person's. Raises KeyError where the tracklet has
+        none."""
         return self._by_number.pop(number)[0]
 
     def release(self, number: int) -> None:
-        """The tracklet is over, and nobody keeps it. Harmless where it has none."""
+        """Give back the surrogate of a tracklet that is over and that nobody keeps. Harmless where it has none."""
         chosen = self._by_number.pop(number, None)
         if chosen is not None:
             self._given_back.append(chosen[1])
@@ -52,5 +54,5 @@ class Provisional:
 
     @property
     def vectors(self) -> list[Vector]:
-        """Those that are shown, float64 (d,) each."""
+        """The surrogates that are shown, float64 (d,) each."""
         return [chosen.vector for chosen, _ in self._by_number.values()]

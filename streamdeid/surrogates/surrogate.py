@@ -1,4 +1,4 @@
-"""A surrogate, and what may be asked of those who choose one (`surrogates.choice`)."""
+"""A surrogate, and the settings by which surrogates are chosen (`surrogates.choice`)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAPS = {"k-diff-furthest-paper": k_diff_map, "k-same-furthest": k_same_furthest_
 METHODS = (SAMPLED, *MAPS)
 
 LEAST_Q, MOST_Q = 0.1, 0.6
-"""Below, more than q of the candidates may fail the certificate, and then nobody gets a surrogate. Above, a candidate
-is far for few people, and those that are far for too few are refused: of 5,735 sampled from the shipped gallery 3,610
-pass at q = 0.5, 726 at 0.6, 26 at 0.7 and 4 at 0.8."""
+"""Limits of q. Below the first, more than q of the candidates may fail the certificate, and then nobody gets a
+surrogate. Above the second, a candidate is far for few people, and candidates that are far for too few are refused: of
+5,735 sampled from the shipped gallery 3,610 pass at q = 0.5, 726 at 0.6, 26 at 0.7 and 4 at 0.8."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class SurrogateSettings:
     k: int = 5
     """Donors in a cluster."""
     q: float = 0.5
-    """Share of the candidates, the nearest, that a person never gets; LEAST_Q to MOST_Q."""
+    """Share of the candidates, those nearest to the person, that the person never gets; LEAST_Q to MOST_Q."""
     preserve: tuple[str, ...] = ()
-    """Attributes that a surrogate shares with the person (`attributes.ATTRIBUTES`). The product asks for gender
-    (`Settings.preserve`); here nothing is kept that is not named."""
+    """Attributes that a surrogate shares with the person (`attributes.ATTRIBUTES`). The product preserves gender by
+    default (`Settings.preserve`); here only the named attributes are preserved."""
     bank_size: int = 4096
     attempts: int = 1000
-    """Proposals at each δ."""
+    """Number of proposals at each δ."""
     limits: Limits | None = None
     """None = measured on the gallery (`certificate.default_limits`)."""
 
@@ -52,20 +52,21 @@ class SurrogateSettings:
 
 @dataclass(frozen=True)
 class Surrogate:
-    """What is published instead of a person's identity, for as long as the person is remembered."""
+    """The vector that is published instead of a person's identity, for as long as the person is remembered."""
 
     vector: Vector = field(repr=False)
-    """P, float64 (d,), read-only. Kept out of every repr, as all that is biometric."""
+    """P, float64 (d,), read-only. It is kept out of every repr, like everything that is biometric."""
     certificate: Certificate
     method: str
     attempts: int
-    """Proposals it took, from 1."""
+    """Number of proposals that it took, from 1."""
     cluster_size: int
-    """Donors whose mean is at the heart of P."""
+    """Number of donors whose mean is at the heart of P."""
     preserved: str = ""
     """The class shared with the person, such as "female, 25-34"; empty without `preserve`."""
     beard: bool = True
-    """Whether what is dark about the mouth may be shown. Where gender is preserved only men's faces have it: what the
+    """Whether the dark around the mouth may be shown. Where gender is preserved only men's faces show it: what the
     donors' mean leaves of it looks like dirt on a woman, and like a shadow on a face that passes for both."""
     provisional: int | None = None
-    """Number of the tracklet that it was sampled for, when nothing was known of the person; None for a person's."""
+    """Number of the tracklet that it was sampled for, when nothing was known of the person; None for a surrogate that
+    was sampled for a person."""

@@ -1,4 +1,4 @@
-"""People who are drawn: for the demo, the self-test, the warm-up and tests.
+"""Synthetic people for the demo, the self-test, the warm-up and tests.
 
-Made of the model and of one public-domain portrait. Nothing here filters anything.
+They are made from the appearance model and from one portrait in the public domain. Nothing here filters anything.
 """

@@ -1,4 +1,4 @@
-"""What synthetic people have besides a face: head, ears, hair, neck, clothes and a room around them. Plain shapes."""
+"""Bodies of synthetic people, in plain shapes: head, ears, hair, neck and clothes, and the room around them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOKS: tuple[tuple[Colour, Colour, Colour, bool], ...] = (
     ((1.1, 1.09, 1.07), (150, 112, 66), (132, 48, 56), True),
     ((0.95, 0.92, 0.88), (66, 62, 60), (58, 70, 110), False),
 )
-"""Tone of the skin, colours of hair and clothes, long hair or not."""
+"""Tone of the skin, colour of the hair, colour of the clothes, and whether the hair is long."""
 _HEAD = ((100.0, 108.0), (103.0, 124.0), 50.0)
 """Centre, radii and depth of the head's ellipse in the model's frame."""
 _CAP = ((100.0, 80.0), (118.0, 122.0), 62.0)
@@ -31,12 +31,12 @@ _SHORT_CAP = ((100.0, 72.0), (106.0, 106.0), 55.0)
 _EARS = (((-7.0, 108.0), (13.0, 27.0), 88.0), ((207.0, 108.0), (13.0, 27.0), 88.0))
 
 _MIDDLE = 256
-"""Where the crown lies in the picture of strands."""
+"""Row and column of the crown in the picture of strands."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """Looks of one person."""
+    """The looks of one person."""
 
     tone: Colour
     """Gains of red, green and blue on the skin."""
@@ -44,13 +44,13 @@ class Body:
     clothes: Colour
     long_hair: bool
     hairline: Points
-    """float64 (13,): how far the hair reaches over each forehead point, pixels of the model's frame."""
+    """float64 (13,): how far the hair reaches over each forehead point, in pixels of the model's frame."""
     strands: Pixels
     """float32 (h, w): brightness of the hair, about 1."""
 
 
 def looks(number: int, rng: np.random.Generator) -> Body:
-    """Looks of person `number`."""
+    """The looks of person `number`."""
     tone, hair, clothes, long_hair = _LOOKS[number % len(_LOOKS)]
     noise = rng.normal(0.0, 1.0, (2 * _MIDDLE, 2 * _MIDDLE)).astype(np.float32)
     streaks = np.asarray(cv2.GaussianBlur(noise, (0, 0), sigmaX=0.9, sigmaY=16.0), np.float32)
@@ -83,9 +83,9 @@ def background(width: int, height: int, rng: np.random.Generator) -> Pixels:
 def draw_behind(
     image: Pixels, body: Body, pose: HeadPose, face: NewFace, model: AppearanceModel, place: Points
 ) -> None:
-    """Draw what lies behind the face into an RGB picture float32 (h, w, 3): hair, clothes, neck, head and ears.
+    """Paint what lies behind the face into an RGB picture float32 (h, w, 3): hair, clothes, neck, ears and head.
 
-    place (2,): where the middle of the face rests, which the shoulders follow.
+    place (2,): where the middle of the face rests; the shoulders follow it.
     """
     skin = _skin(face, model)
     unit = pose.scale
@@ -113,7 +113,7 @@ def draw_behind(
 
 
 def draw_front(planes: Planes, body: Body, pose: HeadPose, face: NewFace, model: AppearanceModel) -> None:
-    """Draw the hair above the forehead into the planes, in place."""
+    """Paint the hair above the forehead into the planes, in place."""
     centre, radii, depth = _CAP if body.long_hair else _SHORT_CAP
     arc = _ellipse(centre, radii)
     low = 110.0 if body.long_hair else 72.0
@@ -143,7 +143,7 @@ def draw_front(planes: Planes, body: Body, pose: HeadPose, face: NewFace, model:
 
 
 def _skin(face: NewFace, model: AppearanceModel) -> Colour:
-    """Colour of the face near its rim."""
+    """The colour of the face near its rim."""
     ring = (model.mean_shape[2:15] - model.mean_shape.mean(axis=0)) * 0.86 + model.mean_shape.mean(axis=0)
     rows, columns = ring[:, 1].round().astype(int), ring[:, 0].round().astype(int)
     red, green, blue = (float(v) for v in np.median(face.picture[rows, columns], axis=0))
@@ -151,7 +151,7 @@ def _skin(face: NewFace, model: AppearanceModel) -> Colour:
 
 
 def _paint(image: Pixels, outline: Points, colour: Colour, top: float, bottom: float) -> None:
-    """Fill an outline (n, 2) with a colour that goes from `top` to `bottom` times itself, darker at the sides."""
+    """Fill an outline (n, 2) with a colour times a factor from `top` to `bottom`, darker at the sides."""
     height, width = image.shape[:2]
     x0, y0, x1, y1 = _around(outline, (width, height))
     if x1 <= x0 or y1 <= y0:
@@ -189,7 +189,7 @@ def _ellipse(centre: tuple[float, float], radii: tuple[float, float], count: int
 
 
 def smooth_curve(corners: Points, count: int = 64) -> Points:
-    """A closed curve (count, 2) that rounds a polygon's corners (n, 2)."""
+    """A closed curve (count, 2) that rounds the corners (n, 2) of a polygon."""
     t = np.linspace(0, len(corners), count, endpoint=False)
     i = t.astype(int)
     f = (t - i)[:, None]
@@ -205,6 +205,6 @@ def _soft(outline: Points, shape: tuple[int, ...]) -> Pixels:
 
 
 def _around(outline: Points, size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The outline's rectangle, grown by three pixels, inside a picture of size (width, height)."""
+    """The rectangle of the outline, grown by about three pixels, inside a picture of size (width, height)."""
     (x0, y0), (x1, y1) = np.floor(outline.min(axis=0)) - 3, np.ceil(outline.max(axis=0)) + 4
     return max(0, int(x0)), max(0, int(y0)), min(size[0], int(x1)), min(size[1], int(y1))

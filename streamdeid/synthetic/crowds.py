@@ -1,7 +1,8 @@
-"""Crowds with known truth: people who walk through one another, leave and come back, hide behind bars.
+"""Crowds with known truth: people who walk through one another, leave and come back, and hide behind bars.
 
-Only where people are and who hides whom; what a detector would find of them is drawn at random, and pictures are drawn
-elsewhere. Lengths are in pixels of the picture; people walk up to about three of their face widths a second.
+A crowd says only where people are and who hides whom. What a detector would find of them is sampled at random, and
+pictures are made elsewhere. Lengths are in pixels of the picture. People walk up to about three of their face widths
+per second.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face
 
 KINDS = ("crossing", "leaving", "bars")
-"""Crossing only; crossing, and leaving the picture and coming back; crossing, behind a fence of wide bars."""
+"""People who cross; who cross, leave the picture and come back; and who cross behind a fence of wide bars."""
 _HEIGHT = 1.3
-"""Height of a face over its width."""
+"""Ratio of a face's height to its width."""
 _LANE = 12.0
 """Length of the lane in face widths."""
 _BESIDE = 0.35
@@ -24,7 +25,7 @@ _BESIDE = 0.35
 _BARS, _BAR = 3, 1.3
 """Number of bars, and their width in face widths."""
 HIDDEN = 0.5
-"""Share of a face that is hidden, from which no detector finds it."""
+"""Share of a face that may be hidden: above it no detector finds the face."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Walker:
 
 @dataclass(frozen=True)
 class Crowd:
-    """A clip's truth."""
+    """The truth of a clip: where people and bars are."""
 
     frames: list[list[Walker]]
     """The people of each frame, farthest first."""
@@ -59,7 +60,7 @@ class Crowd:
 def crowd(
     kind: str, rng: np.random.Generator, *, rate: float, width: float, seconds: float = 8.0, people: int = 5
 ) -> Crowd:
-    """People with faces about `width` pixels wide, for some seconds at `rate` frames per second."""
+    """A crowd with faces about `width` pixels wide, for some seconds at `rate` frames per second."""
     time = np.arange(round(seconds * rate)) / rate
     widths = width * rng.uniform(0.88, 1.12, people)
     lane = _LANE * width
@@ -86,11 +87,11 @@ def crowd(
 def detected(
     walker: Walker, shape: Points, rng: np.random.Generator, *, missed: float = 0.1, jitter: float = 0.03
 ) -> Face | None:
-    """What a detector finds of a person; None when it finds nothing.
+    """The face that a detector finds of a person, or None when it finds nothing.
 
     shape: float64 (n, 2), landmarks in face widths from the centre. missed: share of faces lost at random. jitter:
-    error of the box's sides in face widths; landmarks are off by 0.0025 face widths and a third of a pixel, as those
-    of the clips. Both grow with what is hidden.
+    error of the box's sides in face widths. Landmarks are off by 0.0025 face widths and a third of a pixel, like those
+    of the clips. All these errors and losses grow with the share that is hidden.
     """
     if walker.hidden > HIDDEN or rng.random() < missed + (walker.hidden if walker.hidden > 0.6 * HIDDEN else 0):
         return None
@@ -106,7 +107,7 @@ def _inside(walker: Walker, size: tuple[int, int]) -> bool:
 
 
 def _hidden(walker: Walker, nearer: list[Walker], bars: list[tuple[float, float]]) -> Walker:
-    """The person with the share of the face that is hidden, counted on a grid of 20 x 20 points."""
+    """The person with the hidden share of the face, counted on a grid of 20 x 20 points."""
     x0, y0, x1, y1 = walker.box
     x, y = np.meshgrid(np.linspace(x0, x1, 20), np.linspace(y0, y1, 20))
     covered = np.zeros(x.shape, np.bool_)

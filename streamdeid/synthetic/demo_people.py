@@ -31,19 +31,19 @@ SIZE = (720, 408)
 CREDIT = "Portrait of astronaut Eileen M. Collins: NASA, public domain. NASA does not endorse this software."
 
 _ENLARGED = 1.275
-"""Pixels of the clip for one of the photograph."""
+"""Pixels of the clip for one pixel of the photograph."""
 _SEAM = 56
-"""Pixels over which the photograph's own backdrop becomes the painted one."""
+"""Width in pixels of the transition from the photograph's own backdrop to the painted one."""
 _CLEAR = (0.86, 0.6)
-"""The photograph shows nothing but backdrop right of this share of its width, above this share of its height."""
+"""The photograph shows only backdrop to the right of this share of its width and above this share of its height."""
 _HIS_PLACE, _HIS_SCALE = (175.0, 166.0), 0.63
 _HIS_WIDTH = 360
 _TURN, _SPEECH = 0.65, 0.45
-"""Of the motion of people drawn turn by turn (`synthetic.motion`): a photograph bears no more."""
+"""Shares of a turn and of speech in `synthetic.motion`; a photograph allows no more."""
 
 
 def load_astronaut() -> Portrait:
-    """The photograph in the clip's size; no pixel of it is see-through. Raises ModelError when it is missing."""
+    """The photograph in the clip's size; no pixel is transparent. Raises ModelError when it is missing or damaged."""
     place = resources.files("streamdeid.synthetic") / "portraits"
     try:
         data = np.frombuffer((place / "eileen_collins.jpg").read_bytes(), np.uint8)
@@ -62,7 +62,7 @@ def load_astronaut() -> Portrait:
 def demo_people(
     fitting: FitModel, gallery: Gallery, *, seconds: float = 4.0, rate: int = 25, seed: int = 7
 ) -> Iterator[SyntheticFrame]:
-    """Frames of both people talking, blinking, smiling and turning by up to 20 degrees; always the same frames."""
+    """Frames of both people, who talk, blink, smile and turn by up to 20 degrees; the same arguments give the same."""
     rng = np.random.default_rng(seed)
     frames = round(seconds * rate)
     astronaut = load_astronaut()
@@ -86,10 +86,10 @@ def demo_people(
 
 
 def _motion(portrait: MovingPortrait, frames: int, rate: int, number: int, rng: np.random.Generator) -> PersonMotion:
-    """What a still picture has to add: it may smile already and show teeth."""
+    """The motion that a portrait still needs: the still picture may already smile and show teeth."""
     own = motion(frames, rate, number, rng)
     smiling = min(1.0, portrait.rest_opening / 15.0)
-    held = 0.5 * smiling * (1 - own.smile)  # lips close over teeth as the smile goes
+    held = 0.5 * smiling * (1 - own.smile)  # the lips close over the teeth as the smile goes
     return replace(
         own,
         opening=_SPEECH * own.opening - held,
@@ -99,7 +99,7 @@ def _motion(portrait: MovingPortrait, frames: int, rate: int, number: int, rng: 
 
 
 def _backdrop(photograph: Pixels, rng: np.random.Generator) -> Pixels:
-    """A painted studio backdrop, float32 (h, w, 3), that goes on where the photograph's ends."""
+    """A painted studio backdrop, float32 (h, w, 3), that continues the photograph's backdrop."""
     width, height = SIZE
     clear = photograph[: int(_CLEAR[1] * photograph.shape[0]), int(_CLEAR[0] * photograph.shape[1]) :]
     rows = cv2.GaussianBlur(clear.mean(axis=1), (0, 0), 1.0, sigmaY=18)
@@ -112,7 +112,7 @@ def _backdrop(photograph: Pixels, rng: np.random.Generator) -> Pixels:
 
 
 def _lay(scene: Pixels, moved: Moved, left: int, seam: int) -> None:
-    """Lay a moved portrait over the scene, its left side at `left`; its right side fades over `seam` pixels."""
+    """Lay a moved portrait over the scene, with its left side at `left`; its right side fades over `seam` pixels."""
     height, width = moved.alpha.shape
     alpha = moved.alpha
     if seam:

@@ -1,4 +1,4 @@
-"""A still portrait of a man who does not exist: a face from the surrogate bank; hair, neck and sweater drawn."""
+"""A still portrait of a man who does not exist: a face from the surrogate bank with painted hair, neck and sweater."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ from streamdeid.synthetic.moving_portrait import Portrait
 from streamdeid.synthetic.people import distinct_people, iris_centres
 
 _FINER = 2
-"""Everything is drawn this many times as large and shrunk, which smooths hair and edges."""
+"""Everything is painted at this multiple of the size and then shrunk, which smooths hair and edges."""
 _TONE = np.array([1.12, 1.06, 1.02], np.float32)
 """Gains of red, green and blue on the skin."""
 _HAIR = np.array([50.0, 39.0, 31.0])
 _CLOTHES = np.array([47.0, 62.0, 86.0])
 _TURN = 0.06
-"""Radians by which he looks towards the person on his right."""
+"""Radians by which the man looks towards the person on his right."""
 _STROKES = 10000
-"""Hairs drawn."""
+"""Number of painted hairs."""
 _CROWN = ((99.5, 80.0), (104.0, 122.0))
 """Centre and radii of the outline of the hair in the model's frame."""
 _EAR = (14.0, 29.0)
 _SIDE_LIGHT = 0.16
-"""How much darker his far side is than the one to the lamp, at the picture's left."""
+"""How much darker the side of the face that is away from the lamp is than the other; the lamp is at the picture's
+left."""
 _GRAIN = 1.3
-"""Standard deviation of the noise, grey levels: that of the photograph beside him, enlarged."""
+"""Standard deviation of the noise, grey levels: the noise of the enlarged photograph beside him."""
 
 
 def drawn_portrait(
@@ -49,10 +50,10 @@ def drawn_portrait(
     scale: float,
     rng: np.random.Generator,
 ) -> Portrait:
-    """A portrait of size (width, height) with the face's middle at `place`, in pixels; the same rng, the same portrait.
+    """A portrait of size (width, height) with the middle of the face at `place`, in pixels.
 
-    scale: pixels for one pixel of the model's frame. The face is the second of `distinct_people`, a man where the
-    gallery has labels.
+    The same rng gives the same portrait. scale: pixels for one pixel of the model's frame. The face is the second of
+    `distinct_people`, a man where the gallery has labels.
     """
     model = fitting.model
     width, height = size[0] * _FINER, size[1] * _FINER
@@ -90,7 +91,7 @@ def drawn_portrait(
 
 
 class _Canvas:
-    """RGB float32 (h, w, 3) with alpha, and the view of the model's frame into it."""
+    """A picture RGB float32 (h, w, 3) with alpha, and the pose that puts the model's frame into it."""
 
     def __init__(self, width: int, height: int, pose: HeadPose) -> None:
         self.picture: Pixels = np.zeros((height, width, 3), np.float32)
@@ -103,21 +104,21 @@ class _Canvas:
         return self.pose.to_image(points, np.full(len(points), depth))
 
     def mask(self, outline: Points, soft: float) -> Pixels:
-        """An outline (n, 2) filled, float32 (h, w), with edges `soft` pixels of the model's frame wide."""
+        """A filled outline (n, 2), float32 (h, w), with edges `soft` pixels of the model's frame wide."""
         hard = np.zeros(self.alpha.shape, np.uint8)
         cv2.fillPoly(hard, [np.round(outline * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
         blurred = cv2.GaussianBlur(hard.astype(np.float32), (0, 0), max(soft * self.pose.scale, 0.5))
         return np.asarray(blurred / 255, np.float32)
 
     def paint(self, mask: Pixels, colour: NDArray[Any], *, solid: bool = True) -> None:
-        """Lay a colour (3,) or a picture (h, w, 3) over a mask; not solid: a shadow, which hides nothing by itself."""
+        """Lay a colour (3,) or a picture (h, w, 3) over a mask; if not solid, as a shadow that keeps the alpha."""
         self.picture += mask[:, :, None] * (colour.astype(np.float32) - self.picture)
         if solid:
             self.alpha[:] = np.maximum(self.alpha, mask)
 
 
 def _pose(model: AppearanceModel, place: Points, scale: float) -> HeadPose:
-    """A head turned by `_TURN` with the middle of its face at `place`."""
+    """A pose turned by `_TURN`, with the middle of the face at `place`."""
     cos, sin = np.cos(_TURN), np.sin(_TURN)
     rotation = np.array([[cos, 0, sin], [0, 1, 0], [-sin, 0, cos]])
     middle = HeadPose(scale, rotation, np.zeros(2)).to_image(model.mean_shape, model.depth).mean(axis=0)
@@ -125,7 +126,7 @@ def _pose(model: AppearanceModel, place: Points, scale: float) -> HeadPose:
 
 
 def _skin_colour(face: NewFace, model: AppearanceModel) -> Points:
-    """Median colour of the cheeks beside the mouth, float64 (3,)."""
+    """The median colour of the cheeks beside the mouth, float64 (3,)."""
     middle = model.mean_shape.mean(axis=0)
     ring = (model.mean_shape[[2, 3, 4, 12, 13, 14]] - middle) * 0.8 + middle
     rows, columns = ring[:, 1].round().astype(int), ring[:, 0].round().astype(int)
@@ -134,7 +135,7 @@ def _skin_colour(face: NewFace, model: AppearanceModel) -> Points:
 
 
 def _draw_clothes(canvas: _Canvas, rng: np.random.Generator) -> None:
-    """A knitted sweater: light from above, soft folds, a ribbed neck."""
+    """Paint a knitted sweater with light from above, soft folds and a ribbed neck."""
     height, width = canvas.alpha.shape
     unit = canvas.pose.scale
     base = canvas.place(np.array([[99.5, 232.0]]), 40.0)[0]
@@ -165,12 +166,12 @@ def _draw_clothes(canvas: _Canvas, rng: np.random.Generator) -> None:
 
 
 def _neckline(size: float) -> Points:
-    """Corners of the opening of the sweater around the middle of its upper rim."""
+    """The corners of the sweater's opening, around the middle of its upper rim."""
     return size * np.array([(-82, 18), (-78, 46), (-40, 76), (0, 84), (40, 76), (78, 46), (82, 18), (0, 4)], np.float64)
 
 
 def _draw_neck(canvas: _Canvas, skin: Points) -> None:
-    """A round neck with the shadow of the jaw on it and the hollow above the collar."""
+    """Paint a round neck with the shadow of the jaw on it and the hollow above the collar."""
     unit = canvas.pose.scale
     base = canvas.place(np.array([[99.5, 232.0]]), 40.0)[0]
     side = [(-64, -70), (-60, -20), (-62, 14), (-66, 40), (-34, 62), (0, 68)]
@@ -188,7 +189,7 @@ def _draw_neck(canvas: _Canvas, skin: Points) -> None:
 
 
 def _draw_head(canvas: _Canvas, skin: Points, outline: Points) -> None:
-    """Ears, the sides of the head, and skin under the face's outline (n, 2)."""
+    """Paint the ears, the sides of the head, and skin under the face's outline (n, 2)."""
     for side in (-1, 1):
         centre = np.array([99.5 + side * 103.0, 108.0])
         lean = np.array([side * 5.0, 0.0])
@@ -202,7 +203,7 @@ def _draw_head(canvas: _Canvas, skin: Points, outline: Points) -> None:
 
 
 def _draw_hair(canvas: _Canvas, shape: Points, rng: np.random.Generator) -> None:
-    """Short hair combed back and to a side, from behind to the hairline, each hair a stroke."""
+    """Paint short hair, combed back and to one side, from behind to the hairline; each hair is one stroke."""
     line, crown = _hairline(shape), _crown_line()
     inner = line + (crown - line) * 0.2
     cap = np.concatenate([canvas.place(crown[2:-2], 58.0), canvas.place(inner[2:-2], 24.0)[::-1]])
@@ -214,7 +215,7 @@ def _draw_hair(canvas: _Canvas, shape: Points, rng: np.random.Generator) -> None
     at, to = (np.stack([np.interp(u, knots, curve[:, c]) for c in range(2)], axis=1) for curve in (line, crown))
     outward = (to - at) / np.linalg.norm(to - at, axis=1)[:, None]
     top, bent = np.sin(np.pi * u)[:, None], rng.normal(0, 0.16, _STROKES)[:, None]
-    # At the temples hair lies along the head, on top it goes back and to one side, at the outline it bends over.
+    # At the temples hair lies along the head; on top it goes back and to one side; at the outline it bends over.
     downward = np.stack([0.35 * np.sign(u - 0.5), np.ones(_STROKES)], axis=1)
     along = downward * (1 - top) + np.array([1.0, 0.15]) * top
     comb = outward * top * (1 - 0.8 * v[:, None]) + along * (0.4 + 0.6 * v[:, None]) + bent
@@ -235,7 +236,7 @@ def _draw_hair(canvas: _Canvas, shape: Points, rng: np.random.Generator) -> None
 
 
 def _hairline(shape: Points) -> Points:
-    """Roots of the foremost hair from the left ear over the forehead to the right one, (17, 2), the model's frame."""
+    """Roots of the foremost hair, from the left ear over the forehead to the right, (17, 2), in the model's frame."""
     line = shape[FOREHEAD].copy()
     line[:, 0] += np.linspace(3.0, -3.0, 13)
     line[:, 1] += 9.0 - 6.0 * np.hanning(13) + 2.5 * np.sin(np.arange(13) * 2.3)
@@ -244,7 +245,7 @@ def _hairline(shape: Points) -> Points:
 
 
 def _crown_line() -> Points:
-    """Outline of the hair, point for point behind `_hairline`."""
+    """The outline of the hair, one point behind each point of `_hairline`."""
     (x, y), (across, down) = _CROWN
     angle = np.linspace(0.0, np.pi, 13)
     arc = np.column_stack([x - across * np.cos(angle), y - down * np.sin(angle) ** 0.85])

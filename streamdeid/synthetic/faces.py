@@ -1,4 +1,4 @@
-"""One synthetic face in one frame: texture, eyes and the inside of the mouth, drawn into the planes."""
+"""One synthetic face in one frame: texture, eyes and the inside of the mouth, rendered into the planes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from streamdeid.render.new_face import NewFace
 _FEATHER = 0.06
 """Share of the face's width over which it fades into the head."""
 _SIDE_LIGHT = 0.28
-"""How much darker a cheek gets that is turned away from the lamp, for a turn of one radian."""
+"""How much darker a cheek becomes that is turned away from the lamp, for a turn of one radian."""
 _CLOSED = 0.07
-"""Opening over width of lips that are closed."""
+"""Opening over width of closed lips."""
 _DARK, _TEETH = np.array([34.0, 124.0, 142.0], np.float32), np.array([142.0, 121.0, 132.0], np.float32)
-"""YUV of the mouth's depth and of teeth."""
+"""YUV of the mouth's inside and of teeth."""
 
 
 def draw_talking_face(
     planes: Planes, face: NewFace, points: Points, iris: Points, pose: HeadPose, model: AppearanceModel
 ) -> None:
-    """Draw a face with its mesh at points (81, 2) and its irises at (2, 2), pixels of the picture, in place."""
+    """Render a face with its mesh at points (81, 2) and its irises at (2, 2), in pixels of the picture, in place."""
     across = np.linspace(-1, 1, face.picture.shape[1], dtype=np.float32)
     lit = face.picture * (1 - _SIDE_LIGHT * np.float32(pose.yaw) * across)[None, :, None]
     matrix, offset = yuv_from_rgb(planes.colour)
@@ -45,7 +45,7 @@ def draw_talking_face(
 
 
 def _draw_inside(patch: Patch, lips: Points) -> None:
-    """Dark behind the inner lips (8, 2), and teeth under the upper one; nothing while they are closed."""
+    """Paint a dark inside behind the inner lips (8, 2), and upper teeth; nothing while the lips are closed."""
     opening = float(np.linalg.norm(lips[2] - lips[6])) / max(float(np.linalg.norm(lips[4] - lips[0])), 1e-6)
     strength = np.float32(np.clip((opening - _CLOSED) / _CLOSED, 0, 1))
     upper, lower = lips[:5], np.stack([lips[0], lips[7], lips[6], lips[5], lips[4]])

@@ -1,4 +1,4 @@
-"""How synthetic people move: speech, smiles, blinks, glances and turns of the head as functions of time."""
+"""The motion of synthetic people: speech, smiles, blinks, glances and turns of the head as functions of time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from streamdeid.core.arrays import Points
 
 _OPENING = 27.0
-"""Pixels of the model's frame between the lips of a wide open mouth."""
+"""Distance between the lips of a wide open mouth, in pixels of the model's frame."""
 _SMILE = 11.0
 _BROWS = 6.0
 _TURN = 0.42
-"""Largest turn of the head, radians."""
+"""Largest turn of the head, in radians."""
 _LOWER_LIP = {
     48: 0.1,
     54: 0.1,
@@ -28,7 +28,7 @@ _LOWER_LIP = {
     66: 1.0,
     67: 0.9,
 }
-"""How far each point goes along with the lower lip."""
+"""How far each point moves with the lower lip, as a share."""
 _JAW = {3: 0.1, 4: 0.25, 5: 0.45, 6: 0.62, 7: 0.72, 8: 0.75, 9: 0.72, 10: 0.62, 11: 0.45, 12: 0.25, 13: 0.1}
 _UPPER_LIP = {49: 0.06, 50: 0.12, 51: 0.13, 52: 0.12, 53: 0.06, 61: 0.15, 62: 0.16, 63: 0.15}
 _CORNERS = {
@@ -45,16 +45,16 @@ _CORNERS = {
     61: (-0.3, -0.15),
     63: (0.3, -0.15),
 }
-"""Directions in which a smile pulls."""
+"""Direction in which a smile pulls each point."""
 _LIDS = ((37, 41), (38, 40), (43, 47), (44, 46))
 
 
 @dataclass(frozen=True)
 class PersonMotion:
-    """One person's motion over n frames; all arrays float64 (n,), unless said otherwise."""
+    """One person's motion over n frames; all arrays are float64 (n,), unless said otherwise."""
 
     opening: Points
-    """Of the mouth, 0 to 1."""
+    """Opening of the mouth, 0 to 1."""
     smile: Points
     blink: Points
     brows: Points
@@ -88,7 +88,7 @@ class PersonMotion:
         return shape
 
     def rotation(self, index: int) -> Points:
-        """Turn, nod and tilt of the head in a frame, float64 (3, 3), as in `HeadPose`."""
+        """The turn, nod and tilt of the head in a frame as a rotation, float64 (3, 3), as in `HeadPose`."""
         yaw, pitch, roll = (float(track[index]) for track in (self.yaw, self.pitch, self.roll))
         turn = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
         nod = np.array([[1, 0, 0], [0, np.cos(pitch), np.sin(pitch)], [0, -np.sin(pitch), np.cos(pitch)]])
@@ -98,7 +98,7 @@ class PersonMotion:
 
 
 def motion(frames: int, rate: int, number: int, rng: np.random.Generator) -> PersonMotion:
-    """Motion of person `number` over `frames` frames at `rate` per second."""
+    """The motion of person `number` over `frames` frames at `rate` per second."""
     time = np.arange(frames) / rate
     talking = _held(0.5 + 1.4 * _wave(time, 0.45, rng))
     syllables = _held(0.42 + 0.75 * _wave(time, 4.2, rng))
@@ -117,7 +117,7 @@ def motion(frames: int, rate: int, number: int, rng: np.random.Generator) -> Per
 
 
 def _wave(time: Points, frequency: float, rng: np.random.Generator) -> Points:
-    """A smooth random signal about 0, mostly within -1 and 1, that turns about `frequency` times a second."""
+    """A smooth random signal about 0, mostly between -1 and 1, that oscillates about `frequency` times per second."""
     total = np.zeros(len(time))
     for part in (0.7, 1.0, 1.43):
         total += np.sin(2 * np.pi * (part * frequency * time + rng.random()))
@@ -125,7 +125,7 @@ def _wave(time: Points, frequency: float, rng: np.random.Generator) -> Points:
 
 
 def _blinks(time: Points, rng: np.random.Generator) -> Points:
-    """Closing of the eyes: quick blinks, one every two seconds or so."""
+    """The closing of the eyes: quick blinks, about one every two seconds."""
     closed = np.zeros(len(time))
     at = 0.4 + 0.8 * rng.random()
     while len(time) and at < time[-1]:

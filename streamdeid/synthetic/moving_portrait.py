@@ -1,9 +1,9 @@
 """A still portrait that talks, blinks, looks about and turns: a smooth warp of the picture by the model's mesh.
 
-Thin-plate splines (Bookstein 1989) carry every pixel along with the mesh of the face, a ring of points on the hair that
-turns with the head, and points of body and background that stay. Lids that close are no smooth warp (the eye shrinks to
-a line), so they are moved in the still picture before. What no photograph shows, the inside of a mouth that opens, is
-drawn.
+Thin-plate splines (Bookstein 1989) move every pixel along with the mesh of the face, a ring of points on the hair that
+turns with the head, and points of body and background that stay. A closing eye is no smooth warp (the eye shrinks to a
+line), so lids are moved in the still picture first. No photograph shows the inside of a mouth that opens, so that is
+painted.
 """
 
 from __future__ import annotations
@@ -21,43 +21,44 @@ from streamdeid.core.ibug68 import CHIN, INNER_LIP, LEFT_BROW, LEFT_EYE, OUTLINE
 from streamdeid.synthetic.motion import PersonMotion
 
 _RING = 1.6
-"""Reach of the ring on the hair, for 1 of the outline of the face, both from the middle of the face."""
+"""Reach of the ring on the hair over that of the face's outline, both from the middle of the face."""
 _RING_DEPTH = 45.0
 """Depth of the ring in the model's frame: the widest part of a head lies behind the face."""
 _PIVOT, _PIVOT_DEPTH = (100.0, 225.0), 75.0
-"""The head turns about a point of the neck in the model's frame."""
+"""The head turns about this point of the neck in the model's frame."""
 _STILL = 1.32
-"""Reach of what turns with the head, for 1 of the ring; points beyond it and below the neck stay."""
+"""Reach of the region that turns with the head, over that of the ring; points beyond it and below the neck stay."""
 _GRID = 9
-"""Points that stay, along each side of the picture."""
+"""Number of grid points along each side of the picture, from which those that stay are taken."""
 _STIFFNESS = 20.0
-"""Of the spline: it passes its points by a fraction of a pixel, and the noise of single landmarks makes no folds."""
+"""Stiffness of the spline: it misses its points by a fraction of a pixel, so the noise of single landmarks makes no
+folds."""
 _COARSE, _FINE = 12, 3
-"""Pixels between two points at which the spline is computed, outside and inside of the face."""
+"""Pixels between two points at which the spline is computed, outside and inside the face."""
 _TEETH_SHOWN = 5.0
-"""Pixels of the model's frame between lips in a picture that shows teeth."""
+"""Distance between the lips, in pixels of the model's frame, above which a picture shows teeth."""
 _TEETH_EDGE = 0.78
-"""Of the way from the upper to the lower lip, where the teeth end in such a picture."""
+"""Where the teeth end in such a picture: a share of the way from the upper to the lower lip."""
 _LEAST_SHARE = 0.4
-"""Of the gap that such a picture shows, lips keep at least this much: teeth cannot vanish in a smooth warp."""
+"""The lips keep at least this share of the gap that such a picture shows: teeth cannot vanish in a smooth warp."""
 _UPPER_LID, _LOWER_LID = 0.85, 0.13
-"""How far each lid goes to meet the other when the eyes are shut, as in `PersonMotion.shape`."""
+"""How far each lid moves towards the other when the eyes are shut, as in `PersonMotion.shape`."""
 _LID_ABOVE, _LID_BELOW = 0.8, 0.5
-"""The skin that goes along: share of the way to the brow, and of the eye's width below it."""
+"""The skin that moves with the lids: a share of the way to the brow, and a share of the eye's width below the eye."""
 _DARK, _TEETH = np.array([58.0, 27.0, 27.0], np.float32), np.array([196.0, 182.0, 170.0], np.float32)
-"""RGB of the mouth's depth and of drawn teeth."""
+"""RGB of the mouth's inside and of painted teeth."""
 _LIPS = ((61, 67), (62, 66), (63, 65))
-"""Points of the upper and the lower inner lip that face each other."""
+"""Points of the upper and the lower inner lip that lie opposite each other."""
 
 
 @dataclass(frozen=True)
 class Portrait:
-    """A still picture of one person and where the face lies in it."""
+    """A still picture of one person, and where the face lies in it."""
 
     picture: Pixels
     """float32 (h, w, 3), RGB, 0 to 255."""
     alpha: Pixels
-    """float32 (h, w), 0 to 1: how much of the scene behind it the picture hides."""
+    """float32 (h, w), 0 to 1: how much the picture hides of the scene behind it."""
     points: Points
     """float64 (81, 2): landmarks and forehead points in pixels."""
     iris: Points
@@ -76,7 +77,7 @@ class Moved:
 
 
 class MovingPortrait:
-    """A portrait with everything that does not change from frame to frame."""
+    """A portrait and everything about it that does not change from frame to frame."""
 
     def __init__(self, portrait: Portrait, model: AppearanceModel) -> None:
         self._portrait, self._model = portrait, model
@@ -94,11 +95,11 @@ class MovingPortrait:
 
     @property
     def rest_opening(self) -> float:
-        """Gap between the lips of the still picture, pixels of the model's frame."""
+        """The gap between the lips of the still picture, in pixels of the model's frame."""
         return self._opening
 
     def frame(self, motion: PersonMotion, index: int) -> Moved:
-        """The portrait in one frame of a motion, which adds to what the still picture does."""
+        """The portrait in one frame of a motion; the motion adds to the expression of the still picture."""
         model = self._model
         shape, awake = (self._expression(each, index) for each in (motion, replace(motion, blink=0 * motion.blink)))
         rotation = motion.rotation(index) @ self._pose.rotation
@@ -115,7 +116,7 @@ class MovingPortrait:
         return Moved(picture, alpha, points, iris, pose)
 
     def _expression(self, motion: PersonMotion, index: int) -> Points:
-        """The shape (81, 2) of a frame in the model's frame; lips meet, or show teeth that the picture shows."""
+        """The shape (81, 2) of a frame in the model's frame: lips meet, or show teeth if the picture shows them."""
         shape = motion.shape(self._shape, index)
         least = _LEAST_SHARE if self._shows_teeth else 0.0
         for upper, lower in _LIPS:
@@ -124,7 +125,7 @@ class MovingPortrait:
         return shape
 
     def _points_that_stay(self, middle: Points) -> Points:
-        """Points (n, 2) of body, background and the picture's rim."""
+        """The points (n, 2) that stay: those of body and background and of the picture's rim."""
         height, width = self._portrait.alpha.shape
         across, down = np.meshgrid(np.linspace(0, width - 1, _GRID), np.linspace(0, height - 1, _GRID))
         grid = np.column_stack([across.ravel(), down.ravel()])
@@ -137,7 +138,7 @@ class MovingPortrait:
         return stays
 
     def _irises(self, points: Points, motion: PersonMotion, index: int) -> Points:
-        """Iris centres (2, 2): where they were between the corners of the eyes, and the glance."""
+        """The iris centres (2, 2): their place between the lids in the still picture, plus the glance."""
         moved = []
         for lids, own in zip((LEFT_EYE, RIGHT_EYE), self._portrait.iris, strict=True):
             before, now = self._portrait.points[lids], points[lids]
@@ -147,7 +148,7 @@ class MovingPortrait:
         return np.stack(moved)
 
     def _moved_teeth(self, points: Points) -> Points:
-        """The lower edge of upper teeth that the picture shows: it goes with the upper lip, never below the lower."""
+        """The lower edge of upper teeth that the picture shows: it moves with the upper lip, not below the lower."""
         if not self._shows_teeth:
             return self._teeth
         gaps = [points[lower] - points[upper] for upper, lower in _LIPS]
@@ -156,7 +157,7 @@ class MovingPortrait:
         return np.stack([points[a] + _TEETH_EDGE * s * g for (a, _), s, g in zip(_LIPS, share, gaps, strict=True)])
 
     def _warped(self, still: Pixels, to: Points, points: Points) -> tuple[Pixels, Pixels]:
-        """The still picture and its alpha with `self._from` carried to `to` (n, 2)."""
+        """The still picture and its alpha, warped so that `self._from` moves to `to` (n, 2)."""
         height, width = self._portrait.alpha.shape
         spline = _Spline(to, self._from - to)
         place = _field(spline, (0, 0), (width, height), _COARSE)
@@ -165,13 +166,13 @@ class MovingPortrait:
         x1, y1 = np.minimum(np.ceil(points.max(axis=0) + reach).astype(int), (width, height))
         place[y0:y1, x0:x1] = _field(spline, (int(x0), int(y0)), (int(x1 - x0), int(y1 - y0)), _FINE)
         place += np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).astype(np.float32)
-        x, y = cv2.split(place)  # two maps: OpenCV 5.0.0 reads beyond an empty second one, without a word
+        x, y = cv2.split(place)  # two maps: OpenCV 5.0.0 reads beyond an empty second map and reports no error
         picture = cv2.remap(still, x, y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
         alpha = cv2.remap(self._portrait.alpha, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         return np.clip(picture, 0, 255).astype(np.float32), np.asarray(alpha, np.float32)
 
     def _draw_mouth(self, picture: Pixels, points: Points) -> None:
-        """Dark where the lips of a frame have parted, and teeth under the upper lip if the picture shows none."""
+        """Paint the mouth dark where its lips have parted, and teeth under the upper lip if the picture shows none."""
         lips = points[INNER_LIP]
         gap = float(np.linalg.norm(lips[2] - lips[6])) / self._pose.scale
         parted = float(np.clip((gap - max(self._opening, 1.5)) / 4.0, 0, 1))
@@ -188,7 +189,7 @@ class MovingPortrait:
 
 
 def with_lids(portrait: Portrait, blink: float) -> Pixels:
-    """The still picture with its eyes closed by `blink`, 0 to 1: each column of pixels stretched and squeezed."""
+    """The still picture with its eyes closed by `blink`, 0 to 1: each column of pixels is stretched and squeezed."""
     if blink <= 0:
         return portrait.picture
     picture = portrait.picture.copy()
@@ -231,13 +232,13 @@ class _Spline:
 
 
 def _bend(a: Points, b: Points) -> Points:
-    """r^2 log r^2 of all distances, (len(a), len(b))."""
+    """r^2 log r^2 of all distances r between two sets of points, (len(a), len(b))."""
     squares = ((a[:, None, 0] - b[None, :, 0]) ** 2 + (a[:, None, 1] - b[None, :, 1]) ** 2).astype(np.float32)
     return np.asarray(squares * np.log(squares + np.float32(1e-9)), np.float64)
 
 
 def _field(spline: _Spline, origin: tuple[int, int], size: tuple[int, int], step: int) -> Pixels:
-    """A spline's vectors over a rectangle of size (width, height), float32 (height, width, 2)."""
+    """The vectors of a spline over a rectangle of size (width, height), float32 (height, width, 2)."""
     columns, rows = -(-size[0] // step), -(-size[1] // step)
     across, down = np.meshgrid(np.arange(columns), np.arange(rows))
     at = np.asarray((np.column_stack([across.ravel(), down.ravel()]) + 0.5) * step - 0.5 + origin, np.float64)
@@ -247,7 +248,7 @@ def _field(spline: _Spline, origin: tuple[int, int], size: tuple[int, int], step
 
 
 def _between(points: Points, share: float) -> Points:
-    """Points (3, 2) on the way from the upper to the lower inner lip."""
+    """Points (3, 2) at a share of the way from the upper to the lower inner lip."""
     return np.stack([points[a] + share * (points[b] - points[a]) for a, b in _LIPS])
 
 

@@ -1,7 +1,7 @@
-"""Synthetic people who talk, blink and turn: nobody's faces, with every landmark known.
+"""Synthetic people who talk, blink and turn: their faces belong to nobody, and every landmark is known.
 
-Faces are drawn from the surrogate bank, so they belong to nobody; head, hair and clothes are plain shapes
-(`synthetic.bodies`). The demo shows them, and tests use what is known of each frame as ground truth.
+The faces are sampled from the surrogate bank, so they belong to nobody; head, hair and clothes are plain shapes
+(`synthetic.bodies`). The demo shows these people, and tests use what is known of each frame as ground truth.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from streamdeid.synthetic.faces import draw_talking_face
 from streamdeid.synthetic.motion import PersonMotion, motion
 
 _FACE_SHARE = 0.245
-"""Width of a face over the height of the picture."""
+"""Width of a face as a share of the picture's height."""
 _CANDIDATES = 128
 _NEIGHBOURHOOD = 5
 _FAR = 0.5
@@ -37,7 +37,7 @@ _FAR = 0.5
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of one synthetic face in one frame."""
+    """The truth about one synthetic face in one frame."""
 
     person: int
     """Number of the person, from 0."""
@@ -48,9 +48,9 @@ class Truth:
     yaw: float
     """Radians, as `HeadPose.yaw`."""
     opening: float
-    """Of the mouth, 0 (closed) to 1."""
+    """Opening of the mouth, 0 (closed) to 1."""
     blink: float
-    """0 (eyes open) to 1 (closed)."""
+    """Closing of the eyes, 0 (open) to 1 (closed)."""
 
     @property
     def box(self) -> tuple[float, float, float, float]:
@@ -61,7 +61,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class SyntheticFrame:
-    """A drawn frame and the truth about every face in it."""
+    """A synthetic frame and the truth about every face in it."""
 
     frame: Frame
     truths: tuple[Truth, ...]
@@ -138,7 +138,7 @@ def _frame(
 
 
 def distinct_people(fitting: FitModel, gallery: Gallery, people: int, rng: np.random.Generator) -> list[Points]:
-    """Faces of nobody, far from each other; women and men in turn where the gallery's labels allow it."""
+    """Vectors of nobody's faces, far from each other; women and men in turn where the gallery's labels allow it."""
     donors, variances = gallery.identities, fitting.model.variances
     plausibility = Plausibility.of(donors, variances)
     limits = default_limits(donors, plausibility)
@@ -160,14 +160,14 @@ def distinct_people(fitting: FitModel, gallery: Gallery, people: int, rng: np.ra
 def _pose(person: _Person, index: int, centre: Points) -> HeadPose:
     m = person.motion
     rotation = m.rotation(index)
-    # The neck, not the face, stays where it is: the head turns about a point behind and below the face.
+    # The neck stays in its place, not the face: the head turns about a point behind and below the face.
     pivot = np.array([centre[0], centre[1] + 90.0, 70.0])
     neck = person.place + person.scale * np.array([0.0, 90.0]) + person.scale * m.shift[index]
     return HeadPose(person.scale, rotation, neck - person.scale * (rotation @ pivot)[:2])
 
 
 def iris_centres(shape: Points, model: AppearanceModel) -> Points:
-    """Iris centres (2, 2) in a shape, where the mean face has them between the corners of its eyes."""
+    """The iris centres (2, 2) in a shape; between the corners of its eyes they lie as in the mean face."""
     centres = []
     for (a, b), mean in zip((LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS), model.iris, strict=True):
         centres.append((shape[a] + shape[b]) / 2 + mean[:2] - (model.mean_shape[a] + model.mean_shape[b]) / 2)

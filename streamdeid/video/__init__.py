@@ -1,4 +1,5 @@
-"""Pictures in and out: `files` for recordings, `live` for cameras and streams, what both need beside them.
+"""Reading and writing of video: `files` for recordings, `live` for cameras and streams; the rest serves both.
 
-The only room that imports PyAV. Sinks take a `DeidentifiedFrame` and nothing else. A new source or sink goes here.
+This is the only room that imports PyAV. Sinks take a `DeidentifiedFrame` and nothing else. A new source or sink goes
+here.
 """

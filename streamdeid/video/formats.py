@@ -1,4 +1,4 @@
-"""Which container holds which codec, and how each encoder is asked for a quality."""
+"""Which codecs each container holds, and the options that set the quality of each encoder."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Container:
 
     muxer: str
     codecs: tuple[str, ...]
-    """Video encoders it takes; the first is its default."""
+    """Video encoders that the format takes; the first is its default."""
     turns: bool
-    """True when it can tell a player to rotate the picture."""
+    """True when the format can tell a player to rotate the picture."""
     frame_grid: bool = False
-    """True when it has no time stamps of its own: every frame lasts 1 / average rate."""
+    """True when the format has no time stamps: every frame lasts 1 / average rate."""
     b_frames: bool = True
-    """False when it cannot say that a frame is shown later than it is decoded."""
+    """False when the format cannot say that a frame is shown later than it is decoded."""
     options: tuple[tuple[str, str], ...] = ()
-    """For the muxer."""
+    """Options for the muxer."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,16 @@ class Encoder:
     crf: int | None
     """Default quality, None when lossless."""
     finest_time_base: Fraction | None = None
-    """The encoder's own limit on time bases; None: takes any."""
+    """The finest time base that the encoder takes; None: it takes any."""
     frame_grid: bool = False
-    """True when it codes only standard constant rates."""
+    """True when the encoder codes only standard constant rates."""
     even: bool = True
-    """True when it needs an even width and height."""
+    """True when the encoder needs an even width and height."""
 
 
-# use_metadata_tags is what lets QuickTime keys through; it only matters with keep_metadata.
+# use_metadata_tags lets QuickTime keys through; it only matters with keep_metadata.
 _MOV_OPTIONS = (("movflags", "+faststart+use_metadata_tags"),)
-# Sound may begin before 0 (AAC's lead-in); by default these muxers move everything, video included, to make room.
+# Sound may begin before 0 (AAC's lead-in); by default these muxers then shift all streams, also the video.
 _UNMOVED = (("avoid_negative_ts", "disabled"),)
 
 CONTAINERS: dict[str, Container] = {
@@ -81,8 +81,8 @@ CONTAINERS: dict[str, Container] = {
     ),
     ".webm": Container("webm", ("libvpx-vp9", "libsvtav1"), True, options=_UNMOVED),
     ".avi": Container("avi", ("mpeg4", "libx264", "ffv1", "mpeg2video"), False, frame_grid=True, b_frames=False),
-    # Without copyts the muxer moves every time stamp by its own start delay. A transport stream has no time before 0,
-    # where the decode times of B-frames would begin.
+    # Without copyts the muxer shifts every time stamp by its own start delay. The decode times of B-frames would begin
+    # before 0, and a transport stream has no times before 0.
     ".ts": Container(
         "mpegts",
         ("libx264", "libx265", "mpeg2video"),
@@ -105,7 +105,7 @@ ENCODERS: dict[str, Encoder] = {
 
 
 def container_for(extension: str) -> Container:
-    """The container of a file name's extension. Raises SettingsError."""
+    """The container for a file name's extension. Raises SettingsError."""
     try:
         return CONTAINERS[extension.lower()]
     except KeyError:
@@ -115,7 +115,7 @@ def container_for(extension: str) -> Container:
 
 
 def encoder_for(codec: str | None, extension: str) -> str:
-    """The encoder's name for a container; None asks for the container's default. Raises SettingsError."""
+    """The encoder's name, checked for a container; codec None: the container's default. Raises SettingsError."""
     codecs = container_for(extension).codecs
     if codec is None:
         return codecs[0]
@@ -127,19 +127,19 @@ def encoder_for(codec: str | None, extension: str) -> str:
 
 
 def encoder_threads(codec: str, preset: str) -> int:
-    """Threads for encoding a file; 0: the encoder decides.
+    """The number of threads for encoding a file; 0: the encoder decides.
 
-    One where libx264 is quick: the filter takes longer for a frame, so more would only wait. At 1080p one thread costs
-    as much as two or 12 % less, its files are .4 to .8 % smaller and .01 to .06 dB better (two clips of 100 frames),
-    and do not depend on how many processors there are.
+    libx264 with a quick preset gets one thread: the filter takes longer for a frame, so more threads would only wait.
+    At 1080p one thread costs as much as two or 12 % less, its files are .4 to .8 % smaller and .01 to .06 dB better
+    (two clips of 100 frames), and they do not depend on the number of processors.
     """
     return 1 if codec == "libx264" and preset in _QUICK else 0
 
 
 def encoder_options(codec: str, crf: int | None, preset: str, *, b_frames: bool) -> dict[str, str]:
-    """The encoder's own names for quality and speed. Raises SettingsError.
+    """The options that set quality and speed, by the encoder's own names. Raises SettingsError.
 
-    crf: quality, lower is better; None takes the encoder's default. For mpeg4 and mpeg2video the quantiser, 1 to 31.
+    crf: quality, lower is better; for mpeg4 and mpeg2video it is the quantiser, 1 to 31. None: the encoder's default.
     """
     if preset not in PRESETS:
         raise SettingsError(f'unknown preset "{preset}"; choose one of {", ".join(PRESETS)}')
@@ -155,7 +155,7 @@ def encoder_options(codec: str, crf: int | None, preset: str, *, b_frames: bool)
     if not lowest <= quality <= highest:
         raise SettingsError(f"crf {quality} is out of range for {codec}: {lowest} to {highest}")
     if codec in ("mpeg4", "mpeg2video"):
-        # low_delay: decode times need not start one frame before 0, where MPEG program streams cannot go.
+        # low_delay: decode times need not start one frame before 0; MPEG program streams cannot have times before 0.
         flags = "+bitexact+qscale+low_delay" if codec == "mpeg2video" else "+bitexact+qscale"
         return {"flags": flags, "global_quality": str(quality * 118)}  # FF_QP2LAMBDA
     if codec == "libvpx-vp9":

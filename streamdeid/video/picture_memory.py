@@ -1,6 +1,7 @@
-"""Planes into PyAV pictures, and the planes of a picture as arrays.
+"""Copies planes into PyAV pictures, and gives the planes of a picture as arrays.
 
-Without OpenCV, which takes a tenth of a second and 30 MB to import: the encoder process of a live output needs this.
+This module does not import OpenCV, which takes a tenth of a second and 30 MB: the encoder process of a live output
+uses this module.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from streamdeid.core.frames import Planes
 
 ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
-"""For `reformat`. PyAV 17 to 18 lets swscale split small pictures over threads, and now and then a row comes out wrong
-(measured: 24 of 1200 pictures of 33x21 to gray10le; none with one thread)."""
+"""Arguments of `reformat` for one thread. PyAV 17 to 18 lets swscale split small pictures over threads, and sometimes a
+row is then wrong (measured: 24 of 1200 pictures of 33x21 to gray10le; none with one thread)."""
 
 
 def plane_view(picture: av.VideoFrame, index: int) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""Between PyAV pictures and `Planes`: pixel formats, display orientation, edge padding."""
+"""Converts PyAV pictures to `Planes`: pixel formats, colours and display orientation."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Orientation:
 
 
 def orientation_of(picture: av.VideoFrame) -> Orientation:
-    """Display orientation of a decoded picture, from its display matrix; odd angles go to the nearest right angle."""
-    # Not `picture.side_data`: the picture keeps that, and it the picture, so each one would stay in memory until Python
-    # looks for circles: hundreds of megabytes of 1080p.
+    """Display orientation of a decoded picture, from its display matrix, rounded to the nearest right angle."""
+    # Not `picture.side_data`: it and the picture refer to each other, so each picture would stay in memory until
+    # Python's garbage collector runs: hundreds of megabytes of 1080p.
     matrix = SideDataContainer(picture).get(Type.DISPLAYMATRIX)  # type: ignore[call-arg]
     if matrix is None:
         return Orientation()
@@ -59,7 +59,7 @@ def orientation_of(picture: av.VideoFrame) -> Orientation:
 
 
 def turn_upright(planes: Planes, orientation: Orientation) -> Planes:
-    """The coded picture as a player shows it; new memory unless there is nothing to turn."""
+    """The coded picture turned as a player shows it; in new memory unless there is nothing to turn."""
     if orientation == Orientation():
         return planes
     return _each(planes, lambda plane: _mirror(_rotate(plane, orientation.rotation), orientation.mirrored))
@@ -88,18 +88,18 @@ def _mirror(plane: Plane, mirrored: bool) -> Plane:
 
 
 def colour_of(picture: av.VideoFrame, matrix_tag: int, range_tag: int) -> Colour:
-    """What the YUV numbers of `planes_of(picture)` mean, given the stream's tags (ITU-T H.273 numbers)."""
+    """Matrix and range of the YUV values of `planes_of(picture)`, from the stream's tags (ITU-T H.273 numbers)."""
     name = picture.format.name
     if is_rgb(picture):
         return Colour("bt601", False)
     wide = matrix_tag == _BT709_TAG or (matrix_tag == _UNSPECIFIED_TAG and picture.height >= 720)
-    # Of BT.2020 there is no matrix here; BT.709 is the nearer one of the two.
+    # There is no BT.2020 matrix here; BT.709 is the nearer of the two.
     wide = wide or matrix_tag in (9, 10)
     return Colour("bt709" if wide else "bt601", range_tag == _FULL_RANGE_TAG or name.startswith("yuvj"))
 
 
 def is_rgb(picture: av.VideoFrame) -> bool:
-    """True when the picture is stored as red, green and blue, which `planes_of` turns to BT.601 limited range."""
+    """True when the picture is stored as red, green and blue; `planes_of` converts it to BT.601 limited range."""
     return picture.format.is_rgb or picture.format.name.startswith(("pal", "mono"))
 
 
@@ -111,7 +111,7 @@ def planes_of(picture: av.VideoFrame, colour: Colour) -> Planes:
     """
     name = picture.format.name
     if name.startswith(("gray", "ya")):
-        # swscale takes grey for full range whatever the tags say, so only the depth is left to it.
+        # swscale treats grey as full range whatever the tags say, so it is only used to change the bit depth.
         y = _copied(picture if name == "gray" else picture.reformat(format="gray", **ONE_THREAD), 0)
         chroma = np.full(((y.shape[0] + 1) // 2, (y.shape[1] + 1) // 2), _NEUTRAL_CHROMA, np.uint8)
         return Planes(y, chroma, chroma.copy(), colour)
@@ -120,7 +120,7 @@ def planes_of(picture: av.VideoFrame, colour: Colour) -> Planes:
             format="yuv420p", src_colorspace=_SWS_ITU601, dst_colorspace=_SWS_ITU601, **ONE_THREAD
         )
     elif name not in ("yuv420p", "yuvj420p"):
-        # A full-range source has to go to the full-range name, or swscale squeezes it to 16-235.
+        # A full-range source needs the full-range format name; otherwise swscale compresses it to 16-235.
         picture = picture.reformat(format="yuvj420p" if name.startswith("yuvj") else "yuv420p", **ONE_THREAD)
     return Planes(_copied(picture, 0), _copied(picture, 1), _copied(picture, 2), colour)
 

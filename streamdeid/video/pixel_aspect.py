@@ -1,4 +1,4 @@
-"""What a stream says of the shape of its pixels, picture by picture, and what the filter makes of it."""
+"""The pixel aspect that a stream states, picture by picture, and the one by which the filter makes pixels square."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from streamdeid.video.reading import fraction_of
 class SaidAspect:
     """The pixel aspect of a stream that is being decoded, in coded orientation.
 
-    The container's word comes before the decoder's, as players have it, until the decoder's changes: broadcasts go from
-    4:3 to 16:9 in the middle.
+    The value of the container is used before that of the decoder, as in players, until the decoder's value changes:
+    broadcasts change from 4:3 to 16:9 in the middle.
     """
 
     def __init__(self, stream: av.VideoStream) -> None:
@@ -25,7 +25,7 @@ class SaidAspect:
         self._container: Fraction | None = None
 
     def now(self) -> Fraction | None:
-        """Of the picture that was decoded last; None where nothing is said (0:1 counts as that)."""
+        """The pixel aspect of the picture that was decoded last; None where it is not stated (0:1 counts as that)."""
         coded = fraction_of(self._stream.codec_context.sample_aspect_ratio)
         if not self._begun:
             self._begun, self._first = True, coded
@@ -41,8 +41,9 @@ def upright(aspect: Fraction | None, orientation: Orientation) -> Fraction | Non
 
 
 def squared_by(said: Fraction | None, given: Fraction | None) -> Fraction:
-    """The pixel aspect by which pictures are made square: the user's, the stream's, or none. Raises ValueError, in
-    words that finish "it …", for one that pixels cannot have."""
+    """The pixel aspect by which pixels are made square: the user's, else the stream's, else 1.
+
+    Raises ValueError for an impossible aspect; its message completes "it …"."""
     aspect = given or said or Fraction(1)
     if not possible(aspect):
         raise ValueError(

@@ -1,8 +1,8 @@
-"""A bounded queue between two threads that either side can close; unlike `queue.Queue`, closing wakes whoever waits
-(Python has that from 3.13 on).
+"""A bounded queue between two threads that either thread can close.
 
-When it is full, `put` waits for room, as a recording does, of which nothing may be lost; `put_newest` lets the oldest
-item go, counted, as a camera does, whose pictures are worth less the longer they wait.
+Unlike with `queue.Queue`, closing wakes the threads that wait (Python has this from 3.13 on). When the queue is full,
+`put` waits for room: this is for recordings, of which nothing may be lost. `put_newest` drops and counts the oldest
+item: this is for cameras, whose pictures are worth less the longer they wait.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 class BoundedQueue(Generic[Item]):
-    """Holds up to `depth` items; None is none of them. Safe between threads.
+    """Holds up to `depth` items, which must not be None. Threads may share it.
 
     Raises ValueError for a depth below 1.
     """
@@ -35,18 +35,18 @@ class BoundedQueue(Generic[Item]):
 
     @property
     def dropped(self) -> int:
-        """Items that went because newer ones came."""
+        """Number of items that `put_newest` dropped to make room for newer ones."""
         with self._changed:
             return self._dropped
 
     def put(self, item: Item) -> bool:
-        """Wait for room and add; False, and nothing added, when the queue is closed."""
+        """Wait for room and add an item; False, and nothing is added, when the queue is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or len(self._items) < self._depth)
             return self._add(item)
 
     def put_newest(self, item: Item) -> bool:
-        """Add at once; the oldest item goes when there is no room. False, and nothing added, when it is closed."""
+        """Add an item at once and drop the oldest when there is no room; False, and nothing is added, when closed."""
         with self._changed:
             if not self._closed and len(self._items) >= self._depth:
                 self._items.popleft()
@@ -54,8 +54,9 @@ class BoundedQueue(Generic[Item]):
             return self._add(item)
 
     def take(self, timeout: float | None = None) -> Item | None:
-        """The oldest item, waited for, up to `timeout` seconds where that is given; None when there is none by then,
-        or when the queue is closed and empty."""
+        """Wait for the oldest item and remove it, for `timeout` seconds at most, or without limit for None.
+
+        Returns None when no item has come by then, or when the queue is closed and empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or bool(self._items), timeout)
             if not self._items:
@@ -65,7 +66,7 @@ class BoundedQueue(Generic[Item]):
             return item
 
     def close(self, *, discard: bool) -> None:
-        """Take in no more, and wake who waits; with `discard` drop what is there, uncounted."""
+        """Accept no more items and wake the threads that wait; `discard` drops the items in the queue, uncounted."""
         with self._changed:
             self._closed = True
             if discard:

@@ -1,8 +1,7 @@
-"""One pass over a video file: decoded pictures in display order, and the ledger of damage.
+"""Reads a video file once: decoded pictures in display order, and the ledger of damage.
 
-Damage is believed when the demuxer or the decoder says so, when the container promises more than it holds, or when
-coded pictures vanish. Bits that were flipped into other valid syntax cannot be told from a real picture by anyone
-without a checksum.
+A file counts as damaged when the demuxer or the decoder reports it, when the container promises more than it holds, or
+when coded pictures get lost. Flipped bits that give other valid syntax cannot be detected without a checksum.
 """
 
 from __future__ import annotations
@@ -20,23 +19,24 @@ from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.errors import InputError
 from streamdeid.video.wholeness import cut_off
 
-# Only containers of moving pictures: playlists and scripts (HLS, concat, SDP) can name other files and hosts, and the
-# text demuxers would happily render a text file as video.
+# Only containers of video: playlists and scripts (HLS, concat, SDP) can name other files and hosts, and the text
+# demuxers would render a text file as video.
 _CONTAINERS = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,mpegvideo,h264,hevc,m4v,obu,ivf,flv,live_flv,asf,ogg,mxf,gxf,"
     "dv,rm,wtv,nut,yuv4mpegpipe,mjpeg,h261,h263,gif,mp3,wav,flac,aac"
 )
 _PROMISING = {"mov": Fraction(1, 4), "matroska": Fraction(1, 4), "avi": Fraction(2), "asf": Fraction(5)}
-"""Containers whose header says how long they are, with the seconds by which a healthy one may exaggerate."""
+"""Containers whose header states their duration, with the seconds by which the duration of an undamaged file may be too
+long (or 1 % of it, where that is more)."""
 _ONE_PICTURE_PER_PACKET = {"h264", "hevc", "av1", "vp9"}
 _DEMUX_RETRIES = 20
 _MEMORY = "a part of it says that it is larger than the memory"
 TEXT: dict[str, Any] = {} if int(av.__version__.split(".")[0]) >= 19 else {"metadata_errors": "replace"}
-"""Titles in another encoding than UTF-8 must not stop us; PyAV 19 sees to it by itself."""
+"""Options of `av.open` so that titles in other encodings than UTF-8 raise no error; PyAV 19 does not need them."""
 
 
 class Ratio(Protocol):
-    """A fraction by whichever class PyAV has for it: `Fraction` up to 18, `AVRational` (0/0: unknown) from 19 on."""
+    """A fraction in PyAV's class for it: `Fraction` up to PyAV 18, `AVRational` (0/0: unknown) from 19 on."""
 
     @property
     def numerator(self) -> int: ...
@@ -46,21 +46,21 @@ class Ratio(Protocol):
 
 
 def fraction_of(ratio: Ratio | None) -> Fraction | None:
-    """An exact fraction, or None when it is zero or unknown."""
+    """The ratio as an exact fraction, or None when it is zero or unknown."""
     if ratio is None or not ratio.numerator or not ratio.denominator:
         return None
     return Fraction(ratio.numerator, ratio.denominator)
 
 
 def open_container(path: Path, most_pixels: float | None) -> InputContainer:
-    """Open a video file, never an URL, a playlist or a script. Raises av.FFmpegError, ValueError and InputError.
+    """Open a video file, never a URL, a playlist or a script. Raises av.FFmpegError, ValueError and InputError.
 
-    most_pixels: millions that a picture may have. No memory is taken for a larger one, not even while FFmpeg gets to
-    know the streams. None: for a file that was opened with a limit before.
+    most_pixels: million pixels that a picture may have. No memory is allocated for a larger picture, not even while
+    FFmpeg analyses the streams. None: no limit, for a file that was opened with a limit before.
     """
     try:
         container = _opened(path, **({} if most_pixels is None else largest(most_pixels)))
-    except av.error.MemoryError as error:  # FFmpeg's: a header that asks for as much as no machine has
+    except av.error.MemoryError as error:  # FFmpeg's: the header asks for more memory than any machine has
         raise InputError(f"{path} cannot be read: {_MEMORY}") from error
     reason = None if most_pixels is None else _too_large_in(container, path, most_pixels)
     if reason:
@@ -70,15 +70,16 @@ def open_container(path: Path, most_pixels: float | None) -> InputContainer:
 
 
 def largest(most_pixels: float) -> dict[str, str]:
-    """The option of every decoder that makes it refuse larger pictures before it takes memory for them.
+    """The decoder option that refuses larger pictures before memory is allocated for them.
 
-    Twice as many: decoders count whole blocks. What a header says is held to the number itself (`too_large`).
+    It allows twice the number, because decoders count whole blocks. `too_large` checks the size in a header against the
+    number itself.
     """
     return {"max_pixels": str(round(2e6 * most_pixels))}
 
 
 def too_large(width: int, height: int, most_pixels: float) -> str | None:
-    """Why pictures of a size are refused, in words; None where they are not."""
+    """Why pictures of this size (pixels) are refused, in words; None where they are not refused."""
     if width * height <= round(most_pixels * 1e6):
         return None
     return (
@@ -93,7 +94,8 @@ def _too_large_in(container: InputContainer, path: Path, most_pixels: float) -> 
             continue
         width, height = stream.codec_context.width, stream.codec_context.height
         if not width or not height:
-            # What was too large was not decoded, and is forgotten then; without any decoder the header's word is left.
+            # FFmpeg does not decode a picture that is too large, and then forgets its size. Opened without any decoder,
+            # the file gives the size in its header.
             with _opened(path, codec_whitelist="none") as told:
                 same = next((one for one in told.streams.video if one.index == stream.index), None)
                 if same is not None and same.codec_context is not None:
@@ -105,7 +107,7 @@ def _too_large_in(container: InputContainer, path: Path, most_pixels: float) -> 
 
 
 def _opened(path: Path, **options: str) -> InputContainer:
-    # "file:" keeps a name such as "rtsp:x.mp4" or "concat:a|b" from being taken for a protocol.
+    # With "file:" a name such as "rtsp:x.mp4" or "concat:a|b" is not mistaken for a protocol.
     container: InputContainer = av.open(
         f"file:{path}",
         mode="r",
@@ -117,7 +119,7 @@ def _opened(path: Path, **options: str) -> InputContainer:
 
 
 def packets_of(container: InputContainer, *streams: av.stream.Stream) -> Iterator[av.Packet[Any]]:
-    """The packets of some streams, or of all, up to the end of the file, without the empty ones that PyAV adds there.
+    """Yield the packets of some streams, or of all, without the empty packets that PyAV adds at the end of the file.
 
     Raises av.FFmpegError, OSError and ValueError.
     """
@@ -127,7 +129,7 @@ def packets_of(container: InputContainer, *streams: av.stream.Stream) -> Iterato
             try:
                 packet = next(packets, None)
             except IndexError:
-                # PyAV's, after the last packet, where streams turned up on the way that it does not know.
+                # PyAV raises this after the last packet when streams appeared on the way that it does not know.
                 return
             if packet is None:
                 return
@@ -136,7 +138,7 @@ def packets_of(container: InputContainer, *streams: av.stream.Stream) -> Iterato
 
 
 class Reading:
-    """One pass over a file: hands out decoded pictures in display order and keeps the ledger of damage."""
+    """One pass over a file, which gives decoded pictures in display order and keeps the ledger of damage."""
 
     def __init__(self, path: Path, tolerant: bool, threads: int, most_pixels: float = MOST_PIXELS) -> None:
         self.path, self.tolerant = path, tolerant
@@ -161,7 +163,7 @@ class Reading:
         self.stream.thread_count = threads
         options = largest(most_pixels)
         if self.stream.codec_context.name == "hevc" and not tolerant:
-            # The HEVC decoder drops pictures without references in silence unless errors are made to explode.
+            # Without "explode" the HEVC decoder drops pictures without references and reports no error.
             options["err_detect"] = "crccheck+explode"
         self.stream.codec_context.options = options
         self._ledger = PictureLedger(self.stream.codec_context.codec.canonical_name)
@@ -171,16 +173,16 @@ class Reading:
         self._end: Fraction | None = None
 
     def note(self, reason: str, *, smears: bool = True) -> None:
-        """Write down a place of damage; smears: it harms the pictures that follow, too."""
+        """Record a damaged place. smears: whether it also damages the pictures that follow."""
         self.damaged += 1
         self._smeared |= smears
         self.damage = self.damage or reason
 
     def pictures(self) -> Generator[av.VideoFrame, None, None]:
-        """Decoded pictures; in strict mode the last one before the first damage is the last one.
+        """Yield decoded pictures; in strict mode the last picture is the one before the first damage.
 
-        In tolerant mode the pictures from a place of damage to the next key frame are left out: pieces of faces lie in
-        them where they were, or where nobody is, half decoded, and no detector knows them.
+        In tolerant mode the pictures from a damaged place to the next key frame are left out. They may show half
+        decoded pieces of faces, at old places or where nobody is, and no detector finds such pieces.
         """
         for packet in self._packets():
             if packet.is_corrupt and self._key_seen:
@@ -206,13 +208,13 @@ class Reading:
                 return
 
     def _demuxed(self) -> Generator[av.Packet[av.stream.Stream], None, bool]:
-        """Packets up to the end (True) or to the next unreadable place (False)."""
+        """Yield packets up to the end (returns True) or up to the next unreadable place (returns False)."""
         try:
-            # Without empty packets: one would tell the decoder that the stream ends.
+            # `packets_of` leaves out empty packets: they would tell the decoder that the stream ends.
             for packet in packets_of(self.container):
                 self._remember_end(packet)
                 yield packet
-        except av.error.MemoryError as error:  # FFmpeg's: sizes in the file, before anything of it is decoded
+        except av.error.MemoryError as error:  # FFmpeg's: because of sizes in the file, before anything is decoded
             raise InputError(f"{self.path} cannot be read: {_MEMORY}") from error
         except MemoryError:
             raise
@@ -236,7 +238,7 @@ class Reading:
         except MemoryError:  # PyAV's own is one of FFmpeg's errors too, but the file is not to blame
             raise
         except (av.FFmpegError, ValueError):
-            # Before the first key frame there is nothing to decode from: a recording that was cut out of a broadcast.
+            # Before the first key frame nothing can be decoded: the recording was cut out of a broadcast.
             if self._key_seen:
                 self.note("a picture of it cannot be decoded")
             return []
@@ -274,7 +276,7 @@ class Reading:
 
 
 class PictureLedger:
-    """Counts coded pictures against decoded ones, for codecs that put exactly one into a packet."""
+    """Compares the numbers of coded and decoded pictures, for codecs with exactly one picture in a packet."""
 
     def __init__(self, codec: str) -> None:
         self.packets = 0
@@ -284,7 +286,7 @@ class PictureLedger:
         self._balance = 0
 
     def sent(self, pts: int | None, discard: bool) -> None:
-        """A packet went into the decoder."""
+        """Count a packet that went into the decoder."""
         self.packets += 1
         if pts is None:
             self._comparable = False
@@ -295,21 +297,21 @@ class PictureLedger:
                 self._balance += pts >= self._first
 
     def received(self, pts: int | None, interlaced: bool) -> None:
-        """A picture came out."""
+        """Count a picture that came out of the decoder."""
         # Two fields may come in two packets and make one picture.
         self._comparable = self._comparable and not interlaced and pts is not None
         if pts is not None and self._first is None:
-            # Pictures shown before the first decodable one hang on references from before the file began.
+            # Pictures shown before the first decodable one refer to pictures from before the file began.
             self._first = pts
             self._balance += sum(early >= pts for early in self._early)
             self._early.clear()
         self._balance -= 1
 
     def lost(self) -> int:
-        """Pictures that went in and never came out; 0 when it cannot be told."""
+        """Number of pictures that went into the decoder and never came out; 0 when this is not known."""
         return max(0, self._balance) if self._comparable else 0
 
 
 def is_cover(stream: av.VideoStream) -> bool:
-    """Whether a stream is a picture attached to the file, such as an album cover, and no video."""
+    """Whether a stream is not a video but a picture attached to the file, such as an album cover."""
     return bool(int(stream.disposition.value) & 0x400)  # AV_DISPOSITION_ATTACHED_PIC

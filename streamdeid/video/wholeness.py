@@ -1,6 +1,6 @@
-"""Was a file cut off? Answered from its outermost structure alone, without decoding.
+"""Finds whether a file was cut off, from its outermost structure alone, without decoding.
 
-FFmpeg reads a Matroska file that lost its second half without a word; the sizes written in the file give it away.
+FFmpeg reads a Matroska file that lost its second half and reports no error; the sizes written in the file show it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _TS_PACKET_SIZES = ((188, 0), (192, 4), (204, 0))
 
 
 def cut_off(path: Path) -> str | None:
-    """Why the file cannot be whole, in words that finish "the file …", or None when nothing speaks against it.
+    """Why the file cannot be whole, in words that complete "the file …"; None when there is no sign of it.
 
-    Knows MP4/MOV boxes, Matroska/WebM segments, AVI chunks and MPEG-TS packets.
+    This function knows MP4/MOV boxes, Matroska/WebM segments, AVI chunks and MPEG-TS packets.
     """
     try:
         return _cut_off(path)
-    except OSError as error:  # it was taken away meanwhile, or its disk
+    except OSError as error:  # the file or its disk was removed meanwhile
         return f"cannot be looked at any more: {(error.strerror or str(error)).lower()}"
 
 
@@ -96,7 +96,7 @@ def _matroska(file: BinaryIO, size: int) -> str | None:
 
 
 def _vint(data: bytes, *, keep_marker: bool) -> tuple[int, int]:
-    """An EBML number and its width in bytes; width 0 when there is none."""
+    """An EBML number and its width in bytes; the width is 0 when the data hold no complete one."""
     if not data or not data[0]:
         return 0, 0
     width = 9 - data[0].bit_length()
@@ -105,7 +105,7 @@ def _vint(data: bytes, *, keep_marker: bool) -> tuple[int, int]:
 
 
 def why_unreadable(path: Path) -> str | None:
-    """Why a path cannot be an input file, in words for the user, or None; does not look inside."""
+    """Why a path cannot be an input file, in words for the user, or None; the content is not read."""
     try:
         path.stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where a recording is cut. It depends on the recording alone, so what comes of it does not depend on the workers."""
+"""Cuts a recording into segments. The cuts depend on the recording alone, so the workers do not change the output."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 _LENGTH = 120
-"""Seconds from cut to cut, about: what is studied twice at a joint is 4 of them, 3 %, and twenty minutes keep eight
-processes busy."""
+"""Approximate seconds from cut to cut. At each joint 4 s, which is 3 %, are studied twice. A recording of twenty
+minutes keeps eight processes busy."""
 _WARM = 3
-"""Seconds before a segment that are studied with it: by then every part of the picture was searched for small faces
-three times, tracks are confirmed, and a face at rest is known."""
+"""Seconds before a segment that are studied with it. When the segment begins, every part of the picture has been
+searched for small faces three times, tracks are confirmed, and a face at rest is known."""
 _AFTER = 0.5
-"""Seconds beyond the look-ahead that are studied after a segment, for the track that begins there."""
+"""Seconds beyond the look-ahead that are studied after a segment, for tracks that begin there."""
 
 
 @dataclass(frozen=True)
 class SegmentSpan:
-    """A segment: frames `first` to `last`, both included, and those around it that are looked at for its sake."""
+    """A segment, frames `first` to `last`, both included, with the frames around it that are studied with it."""
 
     number: int
     first: int
     last: int
     begin: int
     end: int
-    """First and last frame that is looked at."""
+    """`begin` and `end`: the first and the last frame that is studied."""
     times: tuple[Fraction, ...]
-    """Presentation times, seconds, of the frames `begin` to `end`."""
+    """Presentation times in seconds of the frames `begin` to `end`."""
 
 
 def cut_up(
@@ -36,7 +36,7 @@ def cut_up(
 ) -> list[SegmentSpan]:
     """The segments of a recording, in order.
 
-    times: of its frames, seconds. keys: numbers of the frames that decoding can begin at; a segment begins with one.
+    times: of all frames, seconds. keys: numbers of frames at which decoding can begin; a segment begins with one.
     lookahead: frames. length: seconds.
     """
     starts = [0]

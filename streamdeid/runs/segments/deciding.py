@@ -1,4 +1,4 @@
-"""Between the two passes: the tracks of all segments are joined, and it is decided once who is who, with whose face."""
+"""Between the passes: joins the tracks of all segments, decides once who is who, and gives everybody a surrogate."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from streamdeid.surrogates.choice import Surrogate, Surrogates
 from streamdeid.tracking.association import iou
 
 _SAME_PLACE = 0.5
-"""IoU of two boxes in one and the same frame from which they are of one face: each segment found it for itself, and
-boxes of two people who stand close overlap by less than a third."""
+"""Least IoU of two boxes in the same frame, one from each segment, that are of one face. Each segment found the face on
+its own; the boxes of two people who stand close overlap by less than a third."""
 _GONE = 600
-"""Seconds after somebody's last frame from which the surrogate may be somebody else's, as for `identity.reentry`."""
+"""Seconds after a person's last frame from which another may get the same surrogate, as in `identity.reentry`."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the numbers in the records of a segment stand for in the whole recording."""
+    """The numbers in the whole recording for the track and tracklet numbers in the records of a segment."""
 
     tracks: Mapping[int, int]
     tracklets: Mapping[int, int]
@@ -39,14 +39,14 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Whole:
-    """All that is decided of a recording."""
+    """All decisions about a recording."""
 
     numbers: Sequence[Numbers]
-    """By segment."""
+    """Numbers by segment."""
     persons: Mapping[int, int]
-    """By tracklet of the recording."""
+    """Persons by tracklet of the recording."""
     surrogates: Mapping[Whose, Surrogate] = field(repr=False)
-    """Of persons, and of tracklets that surely show a face while it is not known, or not clear, whose."""
+    """Of persons, and of tracklets that surely show a face while its person is unknown or ambiguous."""
     counts: Mapping[Outcome, int]
 
 
@@ -61,7 +61,7 @@ def decide(
     register: SharedRegister | None = None,
 ) -> Whole:
     """Decide who is who, and give everybody a surrogate. rate: frames per second. surrogates: None for a mask.
-    register: one that knows people of other recordings. Raises what its file does."""
+    register: a register with people of other recordings, or None. Raises what the register's file does."""
     numbers = _numbered(studies)
     tracklets: dict[int, Tracklet] = {}
     together: set[tuple[int, int]] = set()
@@ -95,7 +95,7 @@ def decide(
 def _people(
     tracklets: Mapping[int, Tracklet], who: Who, together: Collection[tuple[int, int]]
 ) -> dict[int, WholePerson]:
-    """The persons of a recording as a register knows people."""
+    """The persons of a recording, in the form in which a register takes them."""
     beside: dict[int, set[int]] = {person: set() for person in who.persons.values()}
     for pair in together:
         if all(number in who.persons for number in pair):
@@ -116,7 +116,7 @@ def _people(
 
 
 def _numbered(studies: Sequence[Studied]) -> list[Numbers]:
-    """Numbers of the whole recording: a track that goes on over a joint keeps its own."""
+    """Numbers in the whole recording, by segment; a track that goes on over a joint keeps its number."""
     found: list[Numbers] = []
     tracks = tracklets = 0
     for place, studied in enumerate(studies):
@@ -135,7 +135,7 @@ def _numbered(studies: Sequence[Studied]) -> list[Numbers]:
 
 
 def _same(before: Sequence[AtJoint], after: Sequence[AtJoint]) -> list[tuple[AtJoint, AtJoint]]:
-    """Which tracks are one, of two lists of one and the same frame; each at most once."""
+    """Pairs of tracks in two lists of the same frame that are of one face; each track at most once."""
     if not before or not after:
         return []
     overlaps = np.stack([iou(np.array([one.box for one in after]), np.array([old.box])) for old in before])
@@ -151,7 +151,7 @@ def _same(before: Sequence[AtJoint], after: Sequence[AtJoint]) -> list[tuple[AtJ
 
 
 def _better(one: Gathered | None, other: Gathered | None) -> Gathered | None:
-    """What is known of a tracklet that two segments saw: all templates together, y of the longer view."""
+    """What is known of a tracklet that two segments saw: the mean of both templates, and y of the longer view."""
     if one is None or other is None:
         return one or other
     longer = one if one.frames >= other.frames else other
@@ -170,8 +170,9 @@ def _chosen(
     surrogates: Surrogates | RegisteredFaces,
     gone: int,
 ) -> dict[Whose, Surrogate]:
-    """A surrogate for everybody, in the order in which they come; who gets none is redacted softly. provisional:
-    tracklets that get a provisional one. gone: frames."""
+    """A surrogate for each person, in the order in which they appear; a person without one gets a soft redaction.
+
+    provisional: tracklets that get a provisional surrogate. gone: `_GONE` in frames."""
     spans: dict[Whose, tuple[int, int]] = {}
     views: dict[int, Gathered] = {}
     for number, person in persons.items():
@@ -184,7 +185,7 @@ def _chosen(
     spans |= lent
     chosen: dict[Whose, Surrogate] = {}
     here: set[Whose] = set()
-    # Where two begin and end together, tracklets come first, the last one before the others.
+    # Where two begin and end together, tracklets come before persons, and the last tracklet first.
     order = {who: (spans[who], -who.number if who.provisional else who.number) for who in [*map(Whose, views), *lent]}
     for who in sorted(order, key=lambda who: order[who]):
         for other in [one for one in here if spans[one][1] < spans[who][0] - (0 if one.provisional else gone)]:

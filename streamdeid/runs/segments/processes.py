@@ -1,5 +1,5 @@
-"""Processes that work on the segments of one recording side by side (`workers`). One that dies costs its segment
-another attempt, once."""
+"""Processes that work on the segments of one recording at the same time (`workers`). When a process dies, its segment
+gets one more attempt."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _Word = int | Studied | Counts | StreamdeidError
 
 
 class Processes:
-    """So many processes for one recording; as a context manager. They start with their first task, and have models and
-    detector for the next one then."""
+    """A number of processes for one recording; use as a context manager.
+
+    Each process starts with its first task, and keeps models and detector for the next ones."""
 
     def __init__(self, recording: Recording, count: int) -> None:
         self._begin, self._count = partial(begin, recording), count
@@ -33,10 +34,10 @@ class Processes:
             self._idle.pop().close()
 
     def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Counts]]:
-        """Do tasks, the first ones first: their numbers and results, as they come.
+        """Do tasks, started in order; yields their numbers and results as they come.
 
-        told: called in this thread with how many frames more are done. Raises what a task raised, and FailedClosed for
-        one whose process died twice.
+        told: called in this thread with how many more frames are done. Raises what a task raised, and FailedClosed for
+        a task whose process died twice.
         """
         with contextlib.closing(shared_out(range(len(tasks)), partial(self._work, tasks), self._count)) as words:
             for number, word in words:
@@ -48,7 +49,7 @@ class Processes:
                     yield number, word
 
     def _work(self, tasks: Sequence[Task], number: int, stop: threading.Event) -> Iterator[_Word]:
-        """What the processes say that work on a task."""
+        """The messages of the processes that work on a task."""
         for _ in range(ATTEMPTS):
             frames = 0
             try:
@@ -70,7 +71,7 @@ class Processes:
         yield FailedClosed("the process of a segment died twice")
 
     def _worker(self) -> Worker[Task]:
-        """One that has nothing to do. Raises DiedError when none can be made."""
+        """An idle worker, or a new one. Raises DiedError when none can be made."""
         try:
             return self._idle.pop()
         except IndexError:

@@ -1,4 +1,4 @@
-"""The second pass over a segment: all is decided, its frames are rendered and encoded."""
+"""The second pass over a segment, after all decisions: its frames are rendered and encoded."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from streamdeid.video.files.source import FileSource, SourceInfo
 
 @dataclass(frozen=True)
 class Part:
-    """The records of a segment that was studied, and what its numbers stand for."""
+    """The records of a studied segment, and the meaning of its numbers in the whole recording."""
 
     span: SegmentSpan
     path: Path
     numbers: Numbers
     persons: Mapping[int, int]
-    """By tracklet of the whole recording."""
+    """Persons by tracklet of the whole recording."""
 
 
 def parts_of(spans: Sequence[SegmentSpan], files: Sequence[Path], whole: Whole) -> list[Part]:
-    """The segments of a recording that was decided. files: with their records."""
+    """The segments of a recording after the decisions. files: with the records of each segment."""
     parts = []
     for span, path, numbers in zip(spans, files, whole.numbers, strict=True):
         here = {number: whole.persons[number] for number in numbers.tracklets.values() if number in whole.persons}
@@ -47,18 +47,18 @@ def parts_of(spans: Sequence[SegmentSpan], files: Sequence[Path], whole: Whole) 
 
 
 def around(span: SegmentSpan, parts: Sequence[Part]) -> list[Part]:
-    """The segments that the frames of one, and those that are looked at for its sake, are in."""
+    """The segments that hold the frames of one segment, and the frames around it that are studied with it."""
     return [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
 
 
 class DecidedFrames(Sequence[FrameRecord]):
-    """The records of some segments in a row under the numbers of the whole recording, by number of the frame."""
+    """The records of successive segments, with the numbers of the whole recording, by frame number."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        """Raises InputError for a file that is none."""
+        """Raises InputError for a file that is no analysis."""
         self._parts = [(part, read_analysis(part.path).frames) for part in parts]
         self._latest: tuple[int, FrameRecord] | None = None
-        """A frame is asked for several times in a row."""
+        """The last frame that was asked for, since each is asked for several times in a row."""
 
     def __len__(self) -> int:
         return self._parts[-1][0].span.last + 1
@@ -98,19 +98,19 @@ class _Given:
         self._surrogates = surrogates
 
     def surrogate(self, person: int, y: Points) -> Surrogate:
-        """The surrogate of a person. Raises FailedClosed for somebody without."""
+        """The surrogate of a person. Raises FailedClosed for a person without one."""
         return self._of(Whose(person))
 
     def provisional(self, number: int) -> Surrogate:
-        """That of a tracklet of nobody known. Raises FailedClosed for one without."""
+        """The surrogate of a tracklet whose person is unknown. Raises FailedClosed for a tracklet without one."""
         return self._of(Whose(number, provisional=True))
 
     def adopt(self, number: int, person: int, y: Points) -> Surrogate:
-        """The surrogate of the person whom a tracklet shows: all is decided, so no tracklet gets one later."""
+        """The surrogate of the person of a tracklet: it has been decided already, so nothing is adopted."""
         return self.surrogate(person, y)
 
     def release(self, number: int) -> None:
-        """Nothing is free again: it was decided beforehand."""
+        """Does nothing: all surrogates were decided beforehand."""
 
     def _of(self, whose: Whose) -> Surrogate:
         known = self._surrogates.get(whose)

@@ -1,7 +1,7 @@
-"""A recording filtered in two passes: all segments are studied, it is decided who is who, all are rendered and joined.
+"""Filters a recording in two passes: studies all segments, decides who is who, renders all segments and joins them.
 
-Which frames are in which segment, who is who and whose face everybody gets are matters of the recording, the settings
-and the key alone, whatever the number of processes.
+The segments, who is who, and the surrogate of each person depend on the recording, the settings and the key alone, not
+on the number of processes.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from streamdeid.video.formats import container_for
 
 
 class NotCutError(Exception):
-    """The recording cannot be cut up, in words that finish "since …"; it is filtered in one pass."""
+    """The recording cannot be cut into segments, so it is filtered in one pass; the message finishes "since …"."""
 
 
 @dataclass(frozen=True)
 class SegmentsOutcome:
-    """What came of a recording."""
+    """The result of filtering a recording in two passes."""
 
     whole: Whole
     rendered: Counts
@@ -81,10 +81,10 @@ def filter_segments(
 ) -> SegmentsOutcome:
     """Filter a recording in two passes; the output appears when it is whole.
 
-    header: of an analysis of it. surrogates: None for a mask. workers: processes; 1 works in this one. progress: told
-    of frames done and in all (half of both passes) and of faces covered. length: seconds of a segment, for tests.
-    register: one that knows people of other recordings, too.
-    Raises NotCutError, InputError, SettingsError, OutputError and FailedClosed; nothing is left then.
+    header: of an analysis of it. surrogates: None for a mask. workers: number of processes; 1 works in this process.
+    progress: called with frames done (each pass counts for half), frames in all, and faces redacted. length: seconds of
+    a segment, for tests. register: a register with people of other recordings, or None.
+    Raises NotCutError, InputError, SettingsError, OutputError and FailedClosed; no file is left then.
     """
     info, settings = source.info, session.settings
     check_paths(output, source.path, settings.overwrite)
@@ -127,7 +127,7 @@ def filter_segments(
 
 
 class _Progress:
-    """Two passes as one."""
+    """Reports the progress of two passes as one."""
 
     def __init__(self, progress: Callable[[int, int, int], None], frames: int) -> None:
         self._progress, self._frames, self._done, self.faces = progress, frames, 0, 0
@@ -144,13 +144,13 @@ def _doing(recording: Recording, workers: int, safe: contextlib.ExitStack) -> _D
 
 
 def _studied(doing: _Doing, spans: Sequence[SegmentSpan], place: Path, told: Told) -> list[Studied]:
-    """The first pass."""
+    """Do the first pass; returns what it found, by segment."""
     found: dict[int, Studied] = {}
     try:
         for number, one in doing.run([StudyTask(span, _records(place, span.number)) for span in spans], told):
             assert isinstance(one, Studied)
             found[number] = one
-    except InputError as error:  # it is damaged, or has other frames than its packets say
+    except InputError as error:  # the file is damaged, or its frames are not those that its packets announce
         raise NotCutError("it cannot be read from the middle") from error
     return [found[span.number] for span in spans]
 
@@ -164,7 +164,7 @@ def _rendered(
     suffix: str,
     told: Told,
 ) -> tuple[Counts, list[Path]]:
-    """The second pass: what was rendered, and the files of the segments."""
+    """Do the second pass; returns the counts of what was rendered, and the files of the segments."""
     parts = parts_of(spans, [_records(place, span.number) for span in spans], whole)
     pieces = [place / f"{span.number}{suffix}" for span in spans]
     tasks = []

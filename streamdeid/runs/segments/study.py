@@ -1,4 +1,4 @@
-"""The first pass over a segment: its faces are found and followed, and who they show is gathered."""
+"""The first pass over a segment: finds and follows its faces, and gathers what is known of their persons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streamdeid.video.files.source import FileSource
 
 @dataclass(frozen=True)
 class AtJoint:
-    """A covered track in a frame that two segments were studied with."""
+    """A redacted track in a frame that is studied with two segments."""
 
     track: int
     tracklet: int
@@ -38,30 +38,30 @@ class AtJoint:
 
 @dataclass(frozen=True)
 class Studied:
-    """What the first pass tells of a segment, besides the records of its frames, which are in a file."""
+    """The result of the first pass over a segment, besides the records of its frames, which are in a file."""
 
     tracklets: Mapping[int, Gathered] = field(repr=False)
     follows: Mapping[int, int]
     spans: Mapping[int, tuple[int, int]]
-    """By tracklet: its first and last frame in the segment."""
+    """By tracklet: its first and its last frame in the segment."""
     together: frozenset[tuple[int, int]]
-    """Pairs of tracklets, the lower number first, that surely show a face in one frame."""
+    """Pairs of tracklets, the lower number first, that both surely show a face in one frame."""
     at_start: Sequence[AtJoint]
-    """In the first frame of the segment."""
+    """Tracks in the first frame of the segment."""
     after: Sequence[AtJoint]
-    """In the first frame of the next one; empty at the end of the recording."""
+    """Tracks in the first frame of the next segment; empty at the end of the recording."""
     most: tuple[int, int]
     """The highest numbers of a track and of a tracklet."""
     cuts: int
     faces: frozenset[int] = frozenset()
-    """Tracklets that surely show a face, which may have to be shown though nobody knows whose it is."""
+    """Tracklets that surely show a face; they may have to be shown although their person is unknown."""
     doubted: frozenset[int] = frozenset()
-    """Tracklets that are in doubt for so long that they show a provisional face then (`provisional_faces`)."""
+    """Tracklets that are ambiguous for so long that they then show a provisional face (`provisional_faces`)."""
 
 
 @dataclass
 class _Summary:
-    """Grows with the frames of a segment."""
+    """Collects a `Studied` frame by frame."""
 
     span: SegmentSpan
     spans: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -74,10 +74,10 @@ class _Summary:
     tracklets: int = 0
     _last: frozenset[int] = frozenset()
     _since: dict[int, Fraction] = field(default_factory=dict)
-    """By tracklet in doubt: since when, seconds."""
+    """By ambiguous tracklet: the time in seconds since when it is so."""
 
     def add(self, index: int, time: Fraction, decisions: Sequence[RecordedDecision], found: Sequence[Face]) -> None:
-        """Note what was covered in a frame, and what was found in it. time: in seconds."""
+        """Note the tracks of a frame and the faces that were found in it. time: in seconds."""
         self.tracks = max([self.tracks, *(one.track for one in decisions)])
         self.tracklets = max([self.tracklets, *(one.tracklet for one in decisions)])
         if index in (self.span.first, self.span.last + 1):
@@ -159,7 +159,7 @@ def study(
 
 
 def _record(pending: PendingFrame[Any], plans: Plans) -> FrameRecord:
-    """What is kept of a frame: how its faces are protected is not known yet."""
+    """The record of a frame; how its faces are protected is not known yet."""
     found, number = found_as_tracked(pending.found, [plan.track for plan in plans])
     assert pending.noted is not None
     return FrameRecord(

@@ -1,4 +1,4 @@
-"""What a process does for segments, one after another: it studies them, and renders them."""
+"""The work of a process on segments, one after another: it studies and renders them."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from streamdeid.surrogates.choice import Surrogate
 
 @dataclass(frozen=True)
 class Recording:
-    """What all segments of a recording have in common."""
+    """The values that all segments of a recording have in common."""
 
     input: Path
     identity: FileIdentity
-    """What the input was when the run looked at it first."""
+    """The identity of the input when the run first opened it."""
     settings: Settings
     header: AnalysisHeader
 
 
 @dataclass(frozen=True)
 class StudyTask:
-    """Study a segment."""
+    """The task to study a segment."""
 
     span: SegmentSpan
     path: Path
-    """Where the records of its frames go."""
+    """The file for the records of its frames."""
 
 
 @dataclass(frozen=True)
 class RenderTask:
-    """Render a segment."""
+    """The task to render a segment."""
 
     span: SegmentSpan
     path: Path
-    """Where its pictures go."""
+    """The file for its pictures."""
     parts: Sequence[Part] = field(repr=False)
     surrogates: Mapping[Whose, Surrogate] = field(repr=False)
     """Of the persons and tracklets in it (`deciding.Whole`)."""
@@ -58,7 +58,7 @@ Task = StudyTask | RenderTask
 
 
 class SegmentWork:
-    """Does tasks of one recording, with models and detector of its own. Close it."""
+    """Does the tasks of one recording, with models and detector of its own. Close it."""
 
     def __init__(self, recording: Recording) -> None:
         """Runs the self-test. Raises InputError, SettingsError, ModelError and FailedClosed."""
@@ -88,5 +88,5 @@ class SegmentWork:
 
 
 def begin(recording: Recording) -> Callable[[Task, Told], Studied | Counts]:
-    """What does the tasks of a recording in a process of its own, which ends with it. Raises as `SegmentWork`."""
+    """The function that does the tasks of a recording in a process of its own. Raises as `SegmentWork`."""
     return SegmentWork(recording).do

@@ -1,1 +1,1 @@
-"""Recordings: a source, a sink that keeps times, sound and rotation, and files that are whole or absent."""
+"""Recordings: a source, and a sink that keeps times, sound and rotation and writes a whole file or none."""

@@ -1,7 +1,8 @@
 """Sound and subtitles, copied packet by packet from the input to the output while the video is written.
 
-Sound itself and text that is shown are copied as they are; what stands in headers and beside them is not, for it can
-name people and hold pictures of them (`sound_headers`, `subtitle_text`). What cannot be told to be clean is dropped.
+The sound itself and the text that is shown are copied unchanged. Headers and data beside the packets are not copied as
+they are, because they can name people and hold pictures of them (`sound_headers`, `subtitle_text`). A stream that
+cannot be shown to be clean is dropped.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from streamdeid.video.reading import fraction_of, open_container, packets_of
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 _HEADERS_APART = {"mov", "matroska", "flv"}
-"""Containers in which packets of AAC have no headers of their own."""
+"""Containers in which AAC packets have no headers of their own."""
 _HARMLESS = {"skip_samples", "mpegts_stream_id", "param_change"}
-"""Data beside a packet that are numbers for decoders; anything else stays behind."""
+"""Kinds of side data of a packet that hold only numbers for decoders; all other kinds are left out."""
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """What of a file's streams is not in the copy, in words."""
+    """The streams of a file, and the parts of its streams, that are missing in the copy, in words."""
 
     streams: tuple[str, ...] = ()
-    """Whole streams."""
+    """Streams that are missing as a whole."""
     parts: tuple[str, ...] = ()
-    """Parts of streams that are copied."""
+    """Missing parts of streams that are copied."""
 
 
 class CleanCopy:
-    """A stream without what could tell of people: its header, and its packets one by one."""
+    """A stream without data that could tell something about people: its header, and its packets one by one."""
 
     def __init__(self, stream: av.stream.Stream) -> None:
-        """Raises ValueError, in a few words, for a stream that cannot be told to be clean."""
+        """Raises ValueError, in a few words, for a stream that cannot be shown to be clean."""
         context: Any = stream.codec_context
         if context is None:
             raise ValueError("its codec is not known")
@@ -62,13 +63,13 @@ class CleanCopy:
             if not context.sample_rate or not context.channels:
                 raise ValueError("its rate is not known")
             if codec == "aac" and not header and _HEADERS_APART & set(stream.container.format.name.split(",")):
-                raise ValueError("its header is missing")  # which a muxer would notice at its end only
+                raise ValueError("its header is missing")  # a muxer would notice this only at its end
             self.header, self._left_out = made.data, made.left_out
         self._changed = self._beside = 0
 
     @property
     def parts(self) -> list[str]:
-        """What was left out so far, in words."""
+        """The parts that were left out so far, in words."""
         found = [self._left_out] if self._left_out else []
         if self._changed:
             found.append(f"what is not shown or heard in {self._changed} packets")
@@ -77,7 +78,7 @@ class CleanCopy:
         return [f"{self.named}: {part}" for part in found]
 
     def packet(self, packet: av.Packet[Any]) -> av.Packet[Any] | None:
-        """A packet to copy, its times as they were; None where nothing of it is left."""
+        """The packet to copy, with its times unchanged; None where nothing of the packet is left."""
         data = bytes(packet)
         kept = clean_packet(self._codec, data) if self._text is None else self._text.packet(data)
         beside = not _plain(packet)
@@ -95,29 +96,29 @@ class CleanCopy:
 
 
 def _plain(packet: av.Packet[Any]) -> bool:
-    """Whether nothing stands beside a packet but numbers for decoders."""
+    """Whether the side data of a packet hold nothing but numbers for decoders."""
     try:
         return all(one.data_type in _HARMLESS for one in packet.iter_sidedata())
-    except (AttributeError, IndexError):  # PyAV 16 and earlier cannot tell; a kind that it does not know
+    except (AttributeError, IndexError):  # PyAV 16 and earlier cannot tell; or PyAV does not know the kind of data
         return False
 
 
 def language_of(metadata: Mapping[str, str]) -> dict[str, str]:
-    """The language of a stream, where it is the name of one."""
+    """The `language` entry of a stream's metadata, where its text has the form of a language's name; else nothing."""
     return {key: text for key, text in metadata.items() if key == "language" and _LANGUAGE.fullmatch(text)}
 
 
 def chapters_of(container: InputContainer) -> tuple[str, ...]:
-    """In words that a file has chapters, whose titles are not copied."""
+    """The number of a file's chapters in words, as their titles are not copied; nothing for a file without chapters."""
     count = len(container.chapters()) if hasattr(container, "chapters") else 0
     return (f"{count} chapters",) if count else ()
 
 
 class CopiedStreams:
-    """The sound and subtitle streams of a file on their way into another.
+    """Copies the sound and subtitle streams of a file into another file.
 
-    The input is opened a second time and read only as far as the video has come, so memory stays flat however long
-    the file is. Payload and times stay what they were; the muxer may re-frame a codec (ADTS to MP4) as it must.
+    The input is opened a second time and read only as far as the video has come, so the memory does not grow with the
+    length of the file. Payload and times stay unchanged; the muxer may re-frame a codec where it must (ADTS to MP4).
     """
 
     def __init__(
@@ -158,12 +159,15 @@ class CopiedStreams:
 
     @property
     def dropped(self) -> Dropped:
-        """What is not in the output, as far as it was copied: streams that it does not take or that could tell of
-        people, and parts of others."""
+        """What is missing in the output so far: streams that the container does not take or that could tell something
+        about people, and parts of other streams."""
         return Dropped(tuple(self._dropped), tuple(part for copy in self._clean.values() for part in copy.parts))
 
     def copy_until(self, time: Fraction | None) -> None:
-        """Mux every packet due before `time` seconds of the input; None: all that are left. Raises av.FFmpegError."""
+        """Mux every packet that is decoded by `time`, in seconds of the input; None: all that are left.
+
+        Raises av.FFmpegError, and InputError for a damaged input unless `tolerant`.
+        """
         while True:
             found = self._held or next(self._packets, None)
             self._held = None
@@ -223,12 +227,12 @@ class CopiedStreams:
         except MemoryError:
             raise
         except (av.FFmpegError, ValueError, OSError) as error:
-            # The source, which reads the very same file, has counted this damage already.
+            # The source reads the same file and has counted this damage already.
             if not self._tolerant:
                 raise InputError(f"{self._path} is damaged: its sound cannot be read to the end") from error
 
     def _set_times(self, index: int, packet: av.Packet[Any]) -> None:
-        """Fill in missing times and keep decode times rising: muxers refuse a packet otherwise."""
+        """Fill in missing times and make decode times rise, because muxers refuse other packets."""
         dts = packet.dts
         if dts is None:
             dts = self._next.get(index, 0) if packet.pts is None else packet.pts

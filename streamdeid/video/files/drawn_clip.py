@@ -1,4 +1,4 @@
-"""Writing pictures that were drawn: the demo's own clips. A camera's frames go through `FileSink` alone."""
+"""Writes synthetic pictures as a clip, for the demo. A camera's frames are written by `FileSink` only."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from streamdeid.video.picture_memory import picture_of
 
 
 def write_drawn_clip(path: Path, pictures: Iterable[Planes], rate: int) -> None:
-    """Encode drawn pictures, at `rate` per second, as an MP4 file; replaces an existing one when it is whole.
+    """Encode synthetic pictures, `rate` per second, as an MP4 file; a whole file replaces an existing one.
 
-    Sizes are even. Raises OutputError, and then nothing remains.
+    Width and height of the pictures must be even. Raises OutputError; then no part of the file remains.
     """
     growing = reserve(path)
     try:

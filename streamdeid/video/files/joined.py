@@ -1,6 +1,6 @@
-"""A file made of pieces that were encoded apart, one after another, with the sound and subtitles of the input.
+"""Joins pieces that were encoded separately into one file, with the sound and the subtitles of the input.
 
-Each piece begins with a key frame and needs nothing of the one before, so coded pictures are copied bit for bit.
+Each piece begins with a key frame and does not refer to the piece before, so coded pictures are copied bit for bit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from streamdeid.video.formats import container_for
 from streamdeid.video.reading import fraction_of
 
 _ACCURACY = 1e-3
-"""Seconds by which a frame's time may be off, as in `sink`."""
+"""Largest error of a frame's time, seconds, as in `sink`."""
 
 
 def join(
@@ -38,11 +38,11 @@ def join(
     overwrite: bool,
     tolerant: bool,
 ) -> Dropped:
-    """Write `path` from pieces that `sink.FileSink` wrote without streams; it appears when it is whole.
+    """Write `path` from pieces that `sink.FileSink` wrote without sound and subtitles; return what was dropped.
 
-    times: of all frames, seconds, as in the input, whose `info` this is; the other settings are as for `FileSink`.
-    What of the input is not in it. Raises InputError, SettingsError and OutputError; nothing is left
-    then.
+    times: of all frames, seconds, as in the input. info: of the input. The other settings are as for `FileSink`.
+    The file appears under its name only when it is whole. Raises InputError, SettingsError and OutputError; then
+    nothing of the output is left.
     """
     check_paths(path, info.path, overwrite)
     with contextlib.ExitStack() as safe:
@@ -100,9 +100,9 @@ def _write(
 
 
 def _in_order(pieces: Sequence[Path], like: av.VideoStream, path: Path) -> Iterator[tuple[av.Packet[Any], int, int]]:
-    """The coded pictures of all pieces, each with its decode time, which rises, and its presentation time.
+    """Yield the coded pictures of all pieces, each with its decode time and its presentation time; decode times rise.
 
-    Raises OutputError where they cannot stand in one stream."""
+    Raises OutputError where the pieces do not fit into one stream."""
     latest: int | None = None
     for piece in pieces:
         with opened_video(piece) as (container, stream):
@@ -123,7 +123,7 @@ def _in_order(pieces: Sequence[Path], like: av.VideoStream, path: Path) -> Itera
 
 
 def _check(stamps: Sequence[int], base: Fraction, times: Sequence[Fraction], path: Path) -> None:
-    """Raise OutputError unless the frames are as many as they should be, and each at its time."""
+    """Raise OutputError unless the number of frames is right and each frame has its time."""
     if len(stamps) != len(times):
         raise OutputError(f"{path} cannot be written: its segments have {len(stamps)} frames, not {len(times)}")
     if any(abs(float(stamp * base - time)) > _ACCURACY for stamp, time in zip(stamps, times, strict=True)):

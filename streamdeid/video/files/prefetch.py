@@ -1,7 +1,7 @@
-"""Threads around the loop: a source read ahead, a sink written behind, both with bounded queues.
+"""Threads around the loop: one reads ahead from a source, one writes to a sink behind; both have bounded queues.
 
-Decoding and encoding release the interpreter lock, so each side runs beside the filter. The loop sees a plain
-iterable and a plain sink; errors surface where they would without threads, a little later.
+Decoding and encoding release the interpreter lock, so both threads run at the same time as the filter. The loop sees a
+plain iterable and a plain sink. Errors appear at the same places as without threads, a little later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 
 
 class FinishingSink(Protocol):
-    """A sink that ends well (`finish`) or without a trace (`abort`), as `FileSink` does."""
+    """A sink that completes its output (`finish`) or removes it (`abort`), as `FileSink` does."""
 
     def write(self, frame: DeidentifiedFrame, /) -> None: ...
 
@@ -30,9 +30,9 @@ class FinishingSink(Protocol):
 
 
 def prefetch(items: Iterable[Item], depth: int = 4) -> Generator[Item, None, None]:
-    """Yield `items`, up to `depth` of them read ahead in a thread; an error of theirs is raised in its place.
+    """Yield `items`, of which a thread reads up to `depth` ahead; an error of `items` is raised at its place.
 
-    The thread starts with the first item asked for and has ended when the generator is exhausted or closed.
+    The thread starts when the first item is asked for, and has ended when the generator is exhausted or closed.
     Raises ValueError for a depth below 1.
     """
     queue: BoundedQueue[Item] = BoundedQueue(depth)
@@ -67,10 +67,10 @@ def _prefetched(items: Iterable[Item], queue: BoundedQueue[Item]) -> Generator[I
 
 
 class BackgroundSink:
-    """Writes to another sink in a thread, at most `depth` frames behind.
+    """Writes to an inner sink in a thread; at most `depth` frames wait.
 
     An error of the inner sink is raised by the next `write` or by `finish`; the inner sink is then aborted.
-    Use as a context manager, as `FileSink`.
+    Use it as a context manager, like `FileSink`.
     """
 
     def __init__(self, sink: FinishingSink, depth: int = 4) -> None:
@@ -93,13 +93,13 @@ class BackgroundSink:
             self.abort()
 
     def write(self, frame: DeidentifiedFrame) -> None:
-        """Hand a frame to the thread; waits while the queue is full. Raises what the inner sink raised."""
+        """Hand a frame to the thread; waits while the queue is full. Raises the error of the inner sink, if any."""
         if not self._queue.put(frame):
             self._raise()
             raise OutputError("the output is closed already")
 
     def finish(self) -> None:
-        """Write what waits and finish the inner sink. Raises what it raises."""
+        """Write the frames that wait and finish the inner sink. Raises the errors of the inner sink."""
         if self._ended:
             self._raise()
             raise OutputError("the output is closed already")
@@ -110,7 +110,7 @@ class BackgroundSink:
         self._sink.finish()
 
     def abort(self) -> None:
-        """Drop what waits and abort the inner sink. Harmless after `finish`."""
+        """Drop the frames that wait and abort the inner sink. Does nothing after `finish`."""
         if not self._ended:
             self._end(discard=True)
             self._sink.abort()
@@ -119,7 +119,7 @@ class BackgroundSink:
         try:
             self._queue.close(discard=discard)
             self._thread.join()
-        except BaseException:  # a signal while waiting: stop the thread before the sink is touched
+        except BaseException:  # a signal came during the wait: stop the thread before the sink is touched
             self._queue.close(discard=True)
             self._thread.join()
             self._sink.abort()

@@ -1,7 +1,7 @@
-"""Any frame of a video file by its number, exactly: decoded from the key frame before it.
+"""Gives exactly the frame of a video file that has a given number, decoded from the key frame before it.
 
-A list of the file's packets, made once without decoding anything, says which frame is where. Pictures on the way that
-no other picture is made from are not decoded, which halves the way where the encoder made such ones.
+A list of the file's packets says where each frame is. It is made once, without decoding. Pictures before the wanted
+frame to which no other picture refers are not decoded; this halves the work where the encoder made such pictures.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from streamdeid.video.reading import fraction_of, is_cover, largest, open_contai
 _CACHE = 96 << 20
 """Bytes of pictures that are kept."""
 _BEFORE = 8
-"""Frames before the one asked for that are kept, too: whoever looks at one steps back."""
+"""Frames before the wanted frame that are kept, too: a user who looks at a frame often steps back."""
 _ONWARDS = 24
-"""Frames by which decoding goes on from where it is rather than from a key frame that is nearer."""
+"""Distance in frames up to which decoding goes on from the present place, even when a key frame is nearer."""
 
 
 _TRIES = 2
-"""Key frames before the wanted one that are tried where a container seeks too far, before it is read from its start."""
+"""Number of earlier key frames that are tried when a container seeks too far; then it is read from its start."""
 
 
 @dataclass(frozen=True)
 class _Index:
-    """Where the frames are, by the stamps of the packets, in units of the stream's time base."""
+    """The places of the frames, by the time stamps of the packets, in units of the stream's time base."""
 
     stamps: tuple[int, ...]
-    """Presentation time of each frame, in order. Of a file that has none they are the frames' own numbers."""
+    """Presentation time of each frame, in order; the frame numbers for a file without presentation times."""
     keys: tuple[int, ...]
-    """Presentation times of the frames that decoding can begin at, rising."""
+    """Presentation times of the frames at which decoding can begin, rising."""
     stamped: bool
-    """Whether the file has presentation times; without, frames are counted from its beginning."""
+    """Whether the file has presentation times; if not, frames are counted from the beginning of the file."""
 
 
 class SeekingSource:
-    """A video file whose frames are asked for by number, from 0, in the order in which `FileSource` yields them.
+    """Gives frames of a video file by number, from 0, in the order in which `FileSource` yields them.
 
-    Several threads may ask; one is served at a time. Raises InputError, in the constructor too.
+    Several threads may ask for frames; one is served at a time. Raises InputError, also in the constructor.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class SeekingSource:
         cache: int = _CACHE,
         most_pixels: float = MOST_PIXELS,
     ) -> None:
-        """times: presentation time, seconds, of each frame, where an earlier pass knows it: should the packets be
-        others in number (a place of damage that was left out), frames are found by it. size: (width, height) that
-        frames are given in, where it is not the stored one (or that made even). cache: bytes to keep. most_pixels: as
-        for `FileSource`."""
+        """times: presentation time of each frame in seconds, where an earlier pass knows it; frames are found by these
+        times when the number of packets differs (because a damaged place was left out). size: (width, height) in which
+        frames are given, where it is neither the stored size nor that size made even. cache: bytes of pictures to keep.
+        most_pixels: as for `FileSource`."""
         self._path = path
         self._times = times
         self._size = size
@@ -82,9 +82,9 @@ class SeekingSource:
         self._container: InputContainer | None = None
         self._pictures: Iterator[tuple[int, av.VideoFrame]] = iter(())
         self._at = 0
-        """Number of the frame decoded last."""
+        """Number of the frame that was decoded last."""
         self._near = 0
-        """Stamp from which on every picture is decoded."""
+        """Time stamp from which every picture is decoded."""
 
     def __enter__(self) -> SeekingSource:
         return self
@@ -93,19 +93,22 @@ class SeekingSource:
         self.close()
 
     def beside(self, cache: int) -> SeekingSource:
-        """Another one on the same file, which asks for other frames; cache: bytes of pictures that it keeps."""
+        """Another source on the same file, for other frames. cache: bytes of pictures that the new source keeps."""
         other = SeekingSource(self._path, self._times, size=self._size, cache=cache, most_pixels=self._most_pixels)
         with self._lock:
             other._index = self._known()
         return other
 
     def prepare(self) -> int:
-        """Make the list of packets, where it is not there yet; the number of frames."""
+        """Make the list of packets if there is none yet, and return the number of frames."""
         with self._lock:
             return len(self._known().stamps)
 
     def frame(self, number: int) -> Planes:
-        """A frame, upright; not to be written to. Raises InputError for one that is not there or not decodable."""
+        """The frame with a number, upright; it must not be written to.
+
+        Raises InputError for a frame that does not exist or cannot be decoded.
+        """
         with self._lock:
             if not 0 <= number < len(self._known().stamps):
                 raise InputError(f"{self._path} has no frame {number}")
@@ -125,13 +128,13 @@ class SeekingSource:
             return found
 
     def forget(self) -> None:
-        """Let go of all pictures."""
+        """Release all pictures and the open file."""
         with self._lock:
             self._cache.clear()
             self._stop()
 
     def close(self) -> None:
-        """Let go of pictures and file; it is opened again when a frame is asked for."""
+        """Release the pictures and the file; the file is opened again when a frame is asked for."""
         self.forget()
 
     def _known(self) -> _Index:
@@ -149,7 +152,7 @@ class SeekingSource:
             found = self._read_to(number)
             if found is not None:
                 return found
-        for begin in (key, key - 1)[: key + 1]:  # one that decoding cannot begin at after all has an earlier one
+        for begin in (key, key - 1)[: key + 1]:  # if decoding cannot begin at this key frame, try the one before
             self._pictures = self._from(begin)
             self._at = -1
             found = self._read_to(number)
@@ -158,11 +161,11 @@ class SeekingSource:
         return None
 
     def _read_to(self, number: int) -> Planes | None:
-        """Decode up to a frame; None when it does not come. Those shortly before it are kept, too."""
+        """Decode up to a frame; None when the frame does not come. Frames shortly before it are kept, too."""
         stamps = self._known().stamps
         for stamp, picture in self._pictures:
             at = bisect_left(stamps, stamp)
-            if at == self._at:  # stamps that repeat
+            if at == self._at:  # a repeated time stamp
                 at += 1
             if at >= len(stamps) or stamps[at] != stamp:
                 continue
@@ -195,7 +198,7 @@ class SeekingSource:
             self._container = None
 
     def _from(self, key: int) -> Generator[tuple[int, av.VideoFrame], None, None]:
-        """Pictures with their stamps from a key frame on, in display order."""
+        """Yield pictures with their time stamps, from a key frame on, in display order."""
         if not self._known().stamped:
             self._stop()
             for number, picture in enumerate(self._opened().decode(_video_of(self._opened()))):
@@ -210,7 +213,7 @@ class SeekingSource:
                     yield picture.pts, picture
 
     def _packets(self, key: int) -> Iterator[tuple[av.VideoStream, Any]]:
-        """Packets from a key frame on, an earlier one where seeking misses it, and an empty last one."""
+        """Yield packets from a key frame on, from an earlier one where seeking misses it; the last packet is empty."""
         keys = self._known().keys[: key + 1]
         for begin in range(key, max(key - _TRIES, 0) - 1, -1):
             container = self._opened()
@@ -239,10 +242,10 @@ class SeekingSource:
 
 
 def frame_times(path: Path, time_base: Fraction) -> tuple[list[Fraction], list[int]]:
-    """Presentation times, seconds, of a file's frames, in order, and the numbers of those that decoding can begin at.
+    """Presentation times of a file's frames, seconds, in order, and the numbers of frames at which decoding can begin.
 
-    time_base: of its video. Without decoding: a damaged file may turn out to have fewer. Raises InputError where they
-    cannot be told.
+    time_base: of the file's video. Nothing is decoded, so a damaged file may turn out to have fewer frames. Raises
+    InputError where the times are not known.
     """
     index = _index_of(path, ())
     if not index.stamped or len(set(index.stamps)) != len(index.stamps):
@@ -254,7 +257,7 @@ def frame_times(path: Path, time_base: Fraction) -> tuple[list[Fraction], list[i
 
 
 def halves(size: tuple[int, int]) -> tuple[int, int]:
-    """A size in chroma samples: the same of a picture and of that made even, as codecs want it."""
+    """The size of a picture in chroma samples; it stays the same when codecs pad the picture to even sides."""
     return (size[0] + 1) // 2, (size[1] + 1) // 2
 
 
@@ -264,7 +267,7 @@ def _video_of(container: InputContainer) -> av.VideoStream:
 
 
 def _index_of(path: Path, times: Sequence[float] | NDArray[np.float64]) -> _Index:
-    """Read all packets. Raises InputError."""
+    """Make the index of a file from all its packets. Raises InputError."""
     shown: list[int] = []
     keys: list[int] = []
     unstamped = count = 0
@@ -287,7 +290,7 @@ def _index_of(path: Path, times: Sequence[float] | NDArray[np.float64]) -> _Inde
             raise InputError(f"{path} cannot be read") from error
     if unstamped or base is None:
         return _Index(tuple(range(len(times) or count)), (0,), False)
-    first = keys[0]  # what is shown before it hangs on pictures from before the file began
+    first = keys[0]  # pictures shown before this one refer to pictures from before the file began
     stamps = sorted(stamp for stamp in shown if stamp >= first)
     if len(times) not in (0, len(stamps)):
         stamps = [_nearest(stamps, float(time / base)) for time in times]

@@ -1,4 +1,4 @@
-"""Writing video files: de-identified frames in, a whole file under its final name or nothing at all."""
+"""Writes de-identified frames to a video file: a whole file under its final name, or no file."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from streamdeid.video.pictures import Orientation, turn_back
 
 _TIME_ACCURACY = Fraction(1, 1000)
 _LATEST_START = 60
-"""Seconds. A later start is a camera's clock, not an edit; the output then starts at 0."""
+"""Seconds. A later start comes from a camera's clock, not from an edit; the output then starts at 0."""
 BITEXACT = 0x400
 """AVFMT_FLAGBITEXACT: the muxer writes neither library names nor dates."""
 
 _LONGEST_TEXT = 1000
-"""Characters of a piece of metadata that is kept."""
+"""Largest number of characters of a piece of metadata that is kept."""
 _SETTLED = 128
-"""Frames after which an encoder has all its memory. x264's tree of macroblocks reads some that nobody wrote: with what
-other parts of the program had left there, the same pictures gave another file each time (all of night_turning). So
-until then new memory is empty."""
+"""Frames after which an encoder has allocated all its memory. x264's macroblock tree reads memory that was never
+written. It held leftovers of other parts of the program, so the same pictures gave a different file each time (all of
+night_turning). Therefore new memory is filled with zeros until then."""
 
 
 class FileSink:
     """Encodes de-identified frames into a file like the input's.
 
-    Times, display rotation, sample aspect ratio and colour tags are the input's; sound and subtitles are copied
-    (`copied_streams`); what can identify (location, device, author, dates, titles, data streams) is not. The file grows
-    under a hidden temporary name beside the output and takes its name only when it is whole and synced. Odd sizes:
-    codecs that need even ones get the last column and row twice. Containers without a rotation tag get the picture
-    upright.
+    Times, display rotation, sample aspect ratio and colour tags are those of the input. Sound and subtitles are copied
+    (`copied_streams`); data that can identify (location, device, author, dates, titles, data streams) are not. The file
+    grows under a hidden temporary name beside the output and gets its name only when it is whole and synced. Codecs
+    that need even sides get the last column or row of an odd side twice. Containers without a rotation tag get the
+    picture upright.
 
-    Use as a context manager: leaving it normally finishes, leaving it by an exception aborts.
-    Raises SettingsError for wrong wishes, OutputError when the file cannot be written, FailedClosed for a raw frame.
+    Use it as a context manager: leaving it normally finishes the file, leaving it by an exception aborts.
+    Raises SettingsError for wrong settings, OutputError when the file cannot be written, FailedClosed for a raw frame.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class FileSink:
         streams: bool = True,
         key_frames: float | None = None,
     ) -> None:
-        """codec None: the container's default. threads: of the encoder, 0 for its own choice; None: as many as suit
-        codec and preset (`formats.encoder_threads`). tolerant: as for `FileSource`. streams: whether sound and
-        subtitles are copied at all. key_frames: seconds from one to the next at most; None: the encoder's default."""
+        """codec None: the container's default. threads: of the encoder; 0: the encoder decides, None: by codec and
+        preset (`formats.encoder_threads`). tolerant: as for `FileSource`. streams: whether sound and subtitles are
+        copied at all. key_frames: most seconds from one key frame to the next; None: the encoder's default."""
         self.path = Path(path)
         self.frames = 0
         """Frames written so far."""
@@ -122,7 +122,7 @@ class FileSink:
 
     @property
     def dropped_parts(self) -> tuple[str, ...]:
-        """What was left out of streams that are in the output, in words; all of it once the output is finished."""
+        """Parts that were left out of copied streams, in words; the list is complete once the output is finished."""
         return self._copied.dropped.parts if self._copied is not None else ()
 
     def write(self, frame: DeidentifiedFrame) -> None:
@@ -148,8 +148,8 @@ class FileSink:
                 clear_new_memory(False)
 
     def finish(self) -> None:
-        """Flush, sync and give the file its name. Raises OutputError, and InputError where the recording is another
-        one by now; then nothing remains."""
+        """Flush, sync and give the file its name. Raises OutputError, and InputError where the recording was changed or
+        replaced meanwhile; then nothing remains of the output."""
         with self._aborting():
             output = self._writable()
             if self.frames == 0:
@@ -165,14 +165,14 @@ class FileSink:
             self._open = False
 
     def abort(self) -> None:
-        """Give up; nothing remains of the output. Harmless after `finish` and when called again."""
+        """Stop writing; nothing remains of the output. Does nothing after `finish` or when called again."""
         if not self._open:
             return
         self._open = False
         clear_new_memory(False)
         if self._copied is not None:
             self._copied.close()
-        # Unlinked first: closing writes the trailer, and for MP4 that means reading the whole file once more.
+        # Unlink first: closing writes the trailer, and for MP4 that means reading the whole file once more.
         self._growing.discard()
         if self._output is not None:
             with contextlib.suppress(av.FFmpegError, OSError, ValueError):
@@ -183,7 +183,7 @@ class FileSink:
     def _add_video(self, output: OutputContainer, options: dict[str, str], threads: int) -> av.VideoStream:
         info = self._info
         if self._codec == "libsvtav1":
-            os.environ.setdefault("SVT_LOG", "1")  # it writes its settings to stderr otherwise
+            os.environ.setdefault("SVT_LOG", "1")  # otherwise the encoder writes its settings to stderr
         stream = output.add_stream(self._codec, rate=info.average_rate, options=options)
         assert isinstance(stream, av.VideoStream)
         can_turn = self._container.turns and hasattr(stream, "set_display_rotation")  # PyAV 14 to 16 cannot
@@ -211,15 +211,15 @@ class FileSink:
         return stream
 
     def _copy_streams(self, output: OutputContainer, audio: bool, keep_metadata: bool, tolerant: bool) -> None:
-        """Add sound and subtitles, as `__init__` was asked to."""
+        """Add sound and subtitles as the arguments of `__init__` say."""
         path = self._info.path
         self._copied = CopiedStreams(
             path, output, audio=audio, shift=self._shift, keep_metadata=keep_metadata, tolerant=tolerant
         )
-        self._info.identity.check(path)  # the sound is of the recording whose pictures come
+        self._info.identity.check(path)  # the sound must be of the same recording as the pictures
 
     def _start(self, output: OutputContainer) -> None:
-        """Open the encoder and write the header now, so that a misfit is known before the first frame is filtered."""
+        """Open the encoder and write the header now, so that errors appear before the first frame is filtered."""
         context = self._stream.codec_context
         try:
             context.open()
@@ -260,7 +260,7 @@ class FileSink:
 
     def _mux(self, output: OutputContainer, packets: list[av.Packet[av.VideoStream]]) -> None:
         for packet in packets:
-            if not packet.duration:  # or the last frame of the file would last no time
+            if not packet.duration:  # otherwise the last frame of the file would have no duration
                 packet.duration = max(1, round(1 / (self._info.average_rate * self._time_base)))
             output.mux_one(packet)
 
@@ -268,7 +268,7 @@ class FileSink:
     def _aborting(self) -> Iterator[None]:
         try:
             yield
-        except MemoryError:  # PyAV's own is one of FFmpeg's errors too, but it says nothing of the output
+        except MemoryError:  # PyAV's own is one of FFmpeg's errors too, but the output is not the reason for it
             self.abort()
             raise
         except (av.FFmpegError, OSError) as error:
@@ -280,20 +280,20 @@ class FileSink:
 
 
 def kept_metadata(info: SourceInfo) -> dict[str, str]:
-    """The metadata of a container that a user keeps: texts; what is longer is a picture or a file written as one."""
+    """The metadata of a container that a user keeps. Longer texts are left out: they are pictures or files as text."""
     return {key: text for key, text in info.metadata if len(text) <= _LONGEST_TEXT}
 
 
 def shift_of(info: SourceInfo) -> Fraction:
-    """Seconds that are added to every time of a file."""
+    """Seconds that are added to every time of a file's output."""
     return -info.start if info.start > _LATEST_START else Fraction(0)
 
 
 def muxer_options(container: Container, time_base: Fraction) -> dict[str, str]:
-    """What the muxer of a container is told for a video with this time base, seconds."""
+    """Options for the muxer of a container, for a video with this time base in seconds."""
     options = dict(container.options)
     if "movflags" in options and time_base.numerator == 1:
-        # MP4 rounds where a track starts to this scale; by default to milliseconds.
+        # MP4 rounds the start of a track to this scale; by default to milliseconds.
         scale = time_base.denominator
         options["movie_timescale"] = str(scale * -(-1000 // scale))
     return options

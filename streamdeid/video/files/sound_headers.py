@@ -1,8 +1,9 @@
-"""Sound that is copied without words and pictures: what stands in a codec's header, and beside the sound in packets.
+"""Removes texts and pictures from copied sound: from a codec's header, and from packets with data beside the sound.
 
-Headers of codecs have room for comments, and comments for pictures: a Vorbis comment can be the cover of an album, or
-the face of who speaks, byte for byte. Here each header is written anew from what a decoder needs. A codec whose header
-is not known here is not copied. The coded sound itself is, bit for bit, with whatever its encoder put into it.
+Headers of codecs have room for comments, and comments can hold pictures: a Vorbis comment can be the cover of an album
+or a picture of the speaker's face. Here each header is written anew with only the data that a decoder needs. A codec
+whose header is not known here is not copied. The coded sound itself is copied bit for bit, with everything that its
+encoder put into it.
 """
 
 from __future__ import annotations
@@ -14,29 +15,29 @@ _WITHOUT = {
     "mp1", "mp2", "mp3", "ac3", "eac3", "dts", "truehd", "mlp", "amr_nb", "amr_wb", "gsm", "gsm_ms", "adpcm_ima_qt",
     "adpcm_g722", "adpcm_g726", "adpcm_g726le",
 }  # fmt: skip
-"""Codecs that need no header; those whose names begin with pcm_ neither."""
+"""Codecs that need no header; codecs whose names begin with pcm_ need none either."""
 _LENGTHS = {"flac": 34, "alac": 36, "wmav1": 4, "wmav2": 10, "wmapro": 18, "adpcm_ms": 32, "adpcm_ima_wav": 2}
-"""Codecs whose header is numbers, and how many bytes of them a decoder reads; what follows is no part of it."""
+"""Codecs whose header consists of numbers, with the bytes that a decoder reads; later bytes are not of the header."""
 _SHORT = 8
-"""Bytes of an AAC header that need no look inside: numbers fill them."""
+"""Bytes up to which an AAC header needs no inspection, because it has room for numbers only."""
 _MOST_SETUP = 1 << 14
-"""Bytes of a Vorbis setup header, the tables of its decoder: encoders write 3 to 6 thousand."""
+"""Most bytes of a Vorbis setup header, which holds the decoder's tables; encoders write 3 to 6 thousand."""
 _GENERAL_AUDIO = {1, 2, 3, 4, 6, 7, 17, 19, 20, 21, 22, 23}
 """Kinds of AAC (ISO 14496-3, 1.5.1) that have the configuration of 4.4.1."""
 _NOTES = {"vorbis": b"\x03vorbis", "opus": b"Opus", "aac": b"ID3", "speex": b"Speex"}
-"""Beginnings of packets that hold a header or notes, and no sound."""
+"""First bytes of packets that hold a header or notes, and no sound."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a decoder needs, and in words what else there was."""
+    """The header that a decoder needs (`data`), and in words what was left out of it (`left_out`)."""
 
     data: bytes
     left_out: str | None = None
 
 
 def clean_header(codec: str, data: bytes) -> Header | None:
-    """The header of a codec (FFmpeg's name and `extradata`) without comments; None where that cannot be made sure."""
+    """The header of a codec (FFmpeg's name and `extradata`) without comments; None where that is not certain."""
     if codec in _WITHOUT or codec.startswith("pcm_"):
         return Header(b"", f"{len(data)} bytes of a header that it does not need" if data else None)
     try:
@@ -57,7 +58,7 @@ def clean_header(codec: str, data: bytes) -> Header | None:
 
 
 def clean_packet(codec: str, data: bytes) -> bytes:
-    """The sound in a packet, without tags before, after and between; empty where there is none."""
+    """The sound in a packet, without tags; empty where there is no sound."""
     if codec in ("mp1", "mp2", "mp3"):
         return _mpeg_frames(data)
     if codec == "flac":
@@ -71,7 +72,9 @@ def _first(data: bytes, length: int) -> Header:
 
 
 def _vorbis(data: bytes) -> Header | None:
-    """Vorbis I specification, 4.2 and 5.2.1; three headers laced as in Matroska, or with lengths of two bytes."""
+    """The Vorbis header without comments (Vorbis I specification, 4.2 and 5.2.1).
+
+    Its three headers are laced as in Matroska, or each has its length in two bytes before it."""
     packets = _laced(data)
     first, comments, setup = packets
     if len(first) != 30 or first[:7] != b"\x01vorbis" or comments[:7] != b"\x03vorbis" or setup[:7] != b"\x05vorbis":
@@ -119,7 +122,7 @@ class _Bits:
 
 
 def _aac(data: bytes) -> Header | None:
-    """ISO 14496-3, 1.6.2.1: a program config element in it ends with a comment."""
+    """The AAC header (ISO 14496-3, 1.6.2.1) with zeros for the comment at the end of its program config element."""
     if not data:  # each packet has a header of its own (ADTS)
         return Header(data)
     bits = _Bits(data)
@@ -156,7 +159,7 @@ def _aac_kind(bits: _Bits) -> int:
 
 
 def _skip_channels(bits: _Bits) -> None:
-    """A program config element (4.4.1.1) up to the length of its comment."""
+    """Skip a program config element (4.4.1.1) up to the length of its comment."""
     bits.take(10)
     front, side, back = (bits.take(4) for _ in range(3))
     low, data, coupled = bits.take(2), bits.take(3), bits.take(4)
@@ -178,9 +181,9 @@ _MPEG_RATES = {
 
 
 def _mpeg_frames(data: bytes) -> bytes:
-    """The frames of MPEG audio in a packet, without ID3 before them and whatever comes behind them.
+    """The frames of MPEG audio in a packet, without ID3 tags before them and without anything behind them.
 
-    No frame is looked for in what is none: pictures in tags have bytes that look like one."""
+    Frames are not searched for inside other data: pictures in tags have bytes that look like a frame."""
     while data[:3] == b"ID3" and len(data) >= 10:
         size = sum((byte & 127) << 7 * place for place, byte in enumerate(reversed(data[6:10])))
         data = data[10 + size + (10 if data[5] & 16 else 0) :]
@@ -191,7 +194,7 @@ def _mpeg_frames(data: bytes) -> bytes:
 
 
 def _mpeg_length(head: bytes) -> int | None:
-    """Bytes of the frame that begins with four bytes; None where none does."""
+    """Length in bytes of the MPEG audio frame that begins with these four bytes; None where no frame begins."""
     if len(head) < 4:
         return None
     number = int.from_bytes(head, "big")

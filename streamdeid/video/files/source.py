@@ -1,6 +1,6 @@
-"""Reading video files: upright frames with exact times, and the truth about damage (see `reading`).
+"""Reads video files: upright frames with exact times, and a report of damage (see `reading`).
 
-Damage is never passed over in silence: a face could have been in what was lost or misread.
+Damage is always reported: a face could have been in the part that was lost or misread.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from streamdeid.video.wholeness import why_unreadable
 _DEFAULT_RATE = Fraction(25)
 _FASTEST_RATE = 1000
 _LARGEST_STEP_BACK = 1
-"""Seconds by which time stamps may run backwards and still be taken for jitter."""
+"""Seconds by which time stamps may run backwards and still count as jitter."""
 
 
 @dataclass(frozen=True)
@@ -41,42 +41,42 @@ class ColourTags:
 
 @dataclass(frozen=True)
 class SourceInfo:
-    """What is known of a video file before it is read, and what the sink needs to write one like it."""
+    """What is known about a video file before it is read, and what the sink needs to write a similar file."""
 
     path: Path
     identity: FileIdentity = field(compare=False, repr=False)
-    """Which file it was, and in what state, when it was first looked at; two files can be alike."""
+    """Which file this is, and its state when it was first examined. Not compared, as two files can be alike."""
     container: str
     """FFmpeg's name of the container, as in `mov,mp4,m4a,3gp,3g2,mj2`."""
     codec: str
     width: int
     height: int
-    """Size of the upright picture in pixels, made square where it is stored otherwise: of the frames' `planes`."""
+    """Size of the frames' `planes`: of the upright picture in pixels, which are made square where they are not."""
     stored_size: tuple[int, int]
     """(width, height) of the upright picture in stored pixels."""
     orientation: Orientation
     average_rate: Fraction
     """Frames per second."""
     time_base: Fraction
-    """Every frame time is a whole multiple of it, in seconds (unless the file has no time stamps)."""
+    """Seconds of which every frame time is a whole multiple (unless the file has no time stamps)."""
     start: Fraction
-    """Time of the earliest stream in seconds; 0 for most files, anything for a camera's transport stream."""
+    """Start of the earliest stream in seconds; 0 for most files, any number for a camera's transport stream."""
     frames: int | None
-    """Number of frames by the container's word, or estimated from the duration, or None."""
+    """Number of frames as the container states it, or estimated from the duration, or None."""
     duration: Fraction | None
-    """Seconds by the container's word."""
+    """Seconds, as the container states them."""
     colour: Colour
     tags: ColourTags
     sample_aspect_ratio: Fraction | None
     """Width of a sample by its height in the *coded* orientation; None when unspecified."""
     squared_by: Fraction
-    """The same of the upright picture, by which it was made square; the user's word goes before the stream's."""
+    """Pixel aspect of the upright picture by which pixels are made square; the user's value, else the stream's."""
     audio_codecs: tuple[str, ...]
     subtitle_codecs: tuple[str, ...]
     dropped_streams: tuple[str, ...]
-    """Streams no sink copies: data (GPS, time code), attachments and cover art, further videos."""
+    """Streams that no sink copies: data (GPS, time code), attachments and cover art, further videos."""
     metadata: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Container metadata; can identify, so it is not shown."""
+    """Metadata of the container; they can identify people, so they are not shown."""
 
     @property
     def rotation(self) -> int:
@@ -91,12 +91,12 @@ class SourceInfo:
 
     @property
     def squared(self) -> bool:
-        """Whether the frames' `planes` are another picture than the stored one."""
+        """Whether the frames' `planes` have another size than the stored picture, to make its pixels square."""
         return self.stored_size != (self.width, self.height)
 
     @property
     def frame_bytes(self) -> int:
-        """Bytes of a frame."""
+        """Bytes of a frame's planes, and of the stored planes where they differ."""
         stored = self.stored_size[0] * self.stored_size[1] if self.squared else 0
         return (self.width * self.height + stored) * 3 // 2
 
@@ -105,15 +105,15 @@ class FileSource:
     """A video file as an iterable of upright frames; every iteration reads it from the start.
 
     strict (default): frames up to the damage are yielded, then InputError ends the iteration.
-    tolerant: what decodes is yielded, but for pictures from a place of damage to the next key frame; damage is counted
-    in `damaged` and its first kind told in `damage`.
+    tolerant: every picture that can be decoded is yielded, except those from a damaged place to the next key frame;
+    `damaged` counts the damaged places and `damage` describes the first one.
     threads: decoder threads; 1 decodes in the calling thread.
-    identity: of the file that is meant, where it was looked at before. Each time that the file is opened, and when it
-    was read to its end, it must be the one that was looked at first, unchanged.
-    pixel_aspect: width of an upright pixel by its height, instead of what the file says.
-    most_pixels: millions that a picture may have; a file with larger ones is refused before one is decoded.
+    identity: of the file that is meant, where it was examined before. Each time the file is opened, and when it has
+    been read to its end, it must be the same file, unchanged.
+    pixel_aspect: width of an upright pixel by its height, instead of the value in the file.
+    most_pixels: million pixels that a picture may have; a file with larger pictures is refused before decoding.
 
-    Raises InputError, in the constructor too, with one line for the user.
+    Raises InputError, also in the constructor, with one line for the user.
     """
 
     def __init__(
@@ -129,9 +129,9 @@ class FileSource:
         self.path = Path(path)
         self.tolerant = tolerant
         self.damaged = 0
-        """Places of damage met in the current or last iteration."""
+        """Damaged places found in the current or last iteration."""
         self.damage: str | None = None
-        """What the first damage was."""
+        """Description of the first damage."""
         self._threads, self._given, self._most_pixels = threads, pixel_aspect, most_pixels
         reason = why_unreadable(self.path)
         if reason:
@@ -143,16 +143,16 @@ class FileSource:
         return self._frames()
 
     def check(self) -> None:
-        """Raise InputError where the file is no more the one that was looked at first, or was changed since."""
+        """Raise InputError where the file was replaced or changed since it was first examined."""
         self.identity.check(self.path)
 
     def between(
         self, times: Sequence[Fraction], first: int, last: int, *, number: int = 0
     ) -> Generator[Frame, None, None]:
-        """Frames `first` to `last`, both included, of a file whose frames have these times, without those before.
+        """Yield the frames `first` to `last`, both included, without reading the frames before the key frame.
 
-        number: of the frame that has the first of the times. Raises InputError when the file cannot be read from there,
-        or its frames have other times.
+        times: of the file's frames, seconds. number: of the frame that has the first of the times. Raises InputError
+        when the file cannot be read from there, or when its frames have other times.
         """
         index_of = {time: index for index, time in enumerate(times, number)}
         reading = self._opened(self.tolerant)
@@ -176,7 +176,7 @@ class FileSource:
         raise InputError(f"{self.path} cannot be read from frame {first} to {last}")
 
     def _opened(self, tolerant: bool) -> Reading:
-        """The file, opened, and the same before and after. Raises InputError."""
+        """Open the file, and check before and after that it is unchanged. Raises InputError."""
         self.check()
         reading = Reading(self.path, tolerant, self._threads, self._most_pixels)
         try:
@@ -243,7 +243,7 @@ class FileSource:
         return frame_of(planes, time, index, upright(info.sample_aspect_ratio, info.orientation), info.squared_by)
 
     def _check_aspect(self, said: Fraction | None, index: int) -> None:
-        """Raise InputError where the pixels are no longer what the frames are made square by."""
+        """Raise InputError where the stream's pixel aspect differs from the one by which frames are made square."""
         here = upright(said, self.info.orientation) or Fraction(1)
         if self._given is None and not near(here, self.info.squared_by):
             raise InputError(
@@ -264,7 +264,7 @@ def _describe(
     codec = stream.codec_context
     tags = ColourTags(codec.colorspace, codec.color_primaries, codec.color_trc, codec.color_range)
     if is_rgb(picture):
-        tags = ColourTags(6, tags.primaries, tags.transfer, 1)  # what `planes_of` makes of red, green and blue
+        tags = ColourTags(6, tags.primaries, tags.transfer, 1)  # `planes_of` converts red, green and blue to this
     colour = colour_of(picture, tags.matrix, tags.colour_range)
     if colour.full_range:
         tags = ColourTags(tags.matrix, tags.primaries, tags.transfer, 2)

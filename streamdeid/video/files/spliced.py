@@ -1,7 +1,8 @@
-"""A file made of an earlier one: most coded pictures are copied bit for bit, some segments come from other files.
+"""Makes a file from an earlier one: most coded pictures are copied bit for bit, some segments come from other files.
 
-A segment goes from one key frame to the next before which nothing is shown that follows it, and after which nothing is
-shown that went before (a closed group of pictures): there, and only there, coded pictures can be put together.
+A segment begins at a key frame where coding order and display order agree: all pictures coded before it are shown
+before it, and all pictures coded after it are shown after it (a closed group of pictures). Coded pictures of different
+files can be joined only at such key frames.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ _MUXER_TAGS = ("major_brand", "minor_version", "compatible_brands", "encoder")
 
 
 class NotSplicedError(Exception):
-    """The files cannot be put together, in words that finish "since …"; all has to be rendered."""
+    """The files cannot be joined, so all frames have to be rendered; the message completes "since …"."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Frames from key frame to key frame, first and last included."""
+    """The frames from one key frame to the one before the next; `first` and `last` are included."""
 
     first: int
     last: int
 
 
 def segments_of(path: Path) -> list[Segment]:
-    """The segments of a file, in order, all frames of it. Raises InputError and NotSplicedError."""
+    """The segments of a file, in order; together they hold all its frames. Raises InputError and NotSplicedError."""
     times: list[int] = []
     keys: list[int] = []
     with opened_video(path) as (container, stream):
@@ -68,7 +69,7 @@ def segments_of(path: Path) -> list[Segment]:
 
 
 def check_copyable(path: Path, *, audio: bool, keep_metadata: bool) -> None:
-    """Raise NotSplicedError for a file with sound or metadata that are not wanted, InputError for one that is none."""
+    """Raise NotSplicedError where sound, metadata or other streams forbid copying, InputError if there is no video."""
     with opened_video(path) as (container, _):
         if not audio and container.streams.audio:
             raise NotSplicedError("the earlier output has sound")
@@ -80,7 +81,7 @@ def check_copyable(path: Path, *, audio: bool, keep_metadata: bool) -> None:
 
 
 def touched_segments(segments: Sequence[Segment], spans: Sequence[tuple[int, int]]) -> list[Segment]:
-    """The segments in which any of some spans of frames (rising, first and last included) lie, neighbours joined."""
+    """The segments that hold frames of any span (spans rise, first and last frame included), with neighbours joined."""
     found: list[Segment] = []
     for one in segments:
         if any(first <= one.last and last >= one.first for first, last in spans):
@@ -94,11 +95,11 @@ def touched_segments(segments: Sequence[Segment], spans: Sequence[tuple[int, int
 def splice(
     earlier: Path, pieces: Mapping[Segment, Path], path: Path, *, overwrite: bool, identity: FileIdentity | None = None
 ) -> None:
-    """Write `path`: the earlier file with some of its segments taken from other files, which hold nothing else.
+    """Write `path`: the earlier file with some segments taken from other files, each of which holds one segment only.
 
-    pieces: by segments of the earlier file (several in a row may be one). `path` appears when it is whole. identity:
-    of the earlier file, where it was looked at before. Raises InputError, also when that is another one by now,
-    OutputError, and NotSplicedError when a piece was coded otherwise.
+    pieces: the other files by segments of the earlier file (segments in a row may be joined into one). `path` appears
+    when it is whole. identity: of the earlier file, where it was examined before. Raises InputError, also when the
+    earlier file was changed or replaced; OutputError; and NotSplicedError when a piece was encoded differently.
     """
     growing = reserve(path)
     try:
@@ -163,7 +164,7 @@ def _write(
 
 
 def _clean(stream: av.stream.Stream) -> CleanCopy:
-    """Raises NotSplicedError for a stream that is not copied: an earlier version of this program wrote it."""
+    """The clean copy of a stream. Raises NotSplicedError for a stream that is not copied (of an earlier version)."""
     try:
         return CleanCopy(stream)
     except ValueError as error:
@@ -171,13 +172,15 @@ def _clean(stream: av.stream.Stream) -> CleanCopy:
 
 
 def decoded_at(packet: av.Packet[Any], latest: int | None) -> int | None:
-    """When a coded picture is decoded, where its container does not say (Matroska, the first ones): with the one before
-    it, at the latest when it is shown. latest: of the one before."""
+    """The decode time of a coded picture: its own, else `latest`, else its presentation time.
+
+    The first pictures in Matroska have no decode time. latest: decode time of the picture before, None for the first.
+    """
     return packet.dts if packet.dts is not None else packet.pts if latest is None else latest
 
 
 def _packets(piece: tuple[Segment, Path], like: av.VideoStream) -> Iterator[av.Packet[av.VideoStream]]:
-    """The coded pictures of a piece, if they can stand in the other stream."""
+    """Yield the coded pictures of a piece. Raises NotSplicedError if they do not fit into the other stream."""
     segment, path = piece
     with opened_video(path) as (container, stream):
         one, other = stream.codec_context, like.codec_context
@@ -195,7 +198,7 @@ def _packets(piece: tuple[Segment, Path], like: av.VideoStream) -> Iterator[av.P
 
 
 def _times(path: Path) -> list[float]:
-    """Presentation times of a file's frames, rising, microseconds."""
+    """Presentation times of a file's frames in microseconds, rising."""
     with opened_video(path) as (container, stream):
         base = fraction_of(stream.time_base)
         assert base is not None
@@ -205,7 +208,7 @@ def _times(path: Path) -> list[float]:
 
 @contextlib.contextmanager
 def opened_video(path: Path) -> Iterator[tuple[InputContainer, av.VideoStream]]:
-    """A file of ours and its video. Raises InputError."""
+    """Open a file that this program wrote; gives the container and its video stream. Raises InputError."""
     try:
         container = open_container(path, None)
     except (av.FFmpegError, ValueError, OSError) as error:

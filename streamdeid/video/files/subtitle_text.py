@@ -1,7 +1,7 @@
-"""Subtitles that are copied without what is not read on the screen: headers, comments, speakers' names, drawings.
+"""Removes the parts of copied subtitles that are not read on the screen: headers, comments, speakers' names, drawings.
 
-Only kinds of text whose form is known are copied. Subtitles that are pictures (DVD, Blu-ray, DVB) are not: a picture
-can show a face, and no filter looks at it.
+Only kinds of text whose format is known are copied. Subtitles that are pictures (DVD, Blu-ray, DVB) are not copied: a
+picture can show a face, and these pictures are not filtered.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _NUMBER = re.compile(r"[&Hh0-9A-Fa-f.+-]{0,16}")
 _NOTE = re.compile(r"\{(?!\\)[^{}]*\}")
 _DRAWING = re.compile(r"\{[^}]*\\p[1-9]")
 _BOXES = (b"vttc", b"vttx", b"vtta", b"vtte")
-"""In which MP4 wraps WebVTT, notes and all; no other container would show them."""
+"""Boxes in which MP4 wraps WebVTT, including its notes; other containers cannot show them."""
 _TX3G_STYLE = 30
 """Bytes of an MP4 text description before its table of fonts (3GPP TS 26.245, 5.16)."""
 
 
 def why_not(codec: str) -> str | None:
-    """Why a kind of subtitles is not copied, in words; None where it is."""
+    """Why a kind of subtitles is not copied, in words; None where it is copied."""
     if codec in _PICTURES:
         return "pictures, which could show faces"
     return None if codec in (*PLAIN, "ass", "ssa", "webvtt", "mov_text") else "of a kind that is not known to be clean"
@@ -37,18 +37,18 @@ def why_not(codec: str) -> str | None:
 
 @dataclass
 class CleanText:
-    """A stream of subtitles: its header written anew, and its packets one by one."""
+    """A stream of subtitles without hidden text: its header written anew, and its packets one by one."""
 
     codec: str
     header: bytes
     left_out: str | None = None
-    """Of the header, in words."""
+    """The parts of the header that were left out, in words."""
     styles: dict[str, str] | None = None
-    """Of ASS: their new names."""
+    """The new names of ASS styles, by their old names."""
 
     @classmethod
     def of(cls, codec: str, header: bytes) -> CleanText:
-        """For FFmpeg's name of a codec that `why_not` lets pass, and its `extradata`."""
+        """Make the stream's clean header. codec: FFmpeg's name, allowed by `why_not`; header: its `extradata`."""
         if codec in ("ass", "ssa"):
             lines = header.decode("utf-8", "replace").replace("\0", "").splitlines()
             styles: dict[str, str] = {}
@@ -62,7 +62,7 @@ class CleanText:
         return cls(codec, b"", f"{len(header)} bytes of its header" if header else None)
 
     def packet(self, data: bytes) -> bytes:
-        """A packet without what is not shown; empty where nothing is left."""
+        """A packet without the parts that are not shown; empty where nothing is left."""
         if self.codec in ("ass", "ssa"):
             return self._ass(data)
         if self.codec == "webvtt" and data[4:8] in _BOXES:
@@ -82,7 +82,7 @@ class CleanText:
 
 
 def _ass_header(lines: list[str], styles: dict[str, str]) -> list[str]:
-    """The lines of a header that say how text looks; styles is filled with what they are called now."""
+    """The lines of an ASS header that say how text looks; the new names of the styles are put into `styles`."""
     kept: list[str] = []
     section = ""
     for line in (one.lstrip("\ufeff").strip() for one in lines):
@@ -105,7 +105,7 @@ def _ass_header(lines: list[str], styles: dict[str, str]) -> list[str]:
 
 
 def _tx3g(header: bytes) -> bytes:
-    """The description of MP4 text with a neutral name for each font."""
+    """The description of MP4 text, with a neutral name for each font."""
     style = header[:_TX3G_STYLE].ljust(_TX3G_STYLE, b"\0")
     numbers, at = [], _TX3G_STYLE + 10
     if header[_TX3G_STYLE + 4 : _TX3G_STYLE + 8] == b"ftab":
@@ -121,7 +121,7 @@ def _tx3g(header: bytes) -> bytes:
 
 
 def _mov_text(data: bytes) -> bytes:
-    """The text of a sample and how it is styled, without links and other boxes."""
+    """The text of an MP4 sample and its style, without links and other boxes."""
     if len(data) < 2:
         return b""
     at = 2 + int.from_bytes(data[:2], "big")
@@ -131,7 +131,7 @@ def _mov_text(data: bytes) -> bytes:
         if length < 8:
             break
         if data[at + 4 : at + 8] == b"styl":
-            # Its count says how long it can be: 12 bytes for each run of characters.
+            # The count in the box gives its length: 12 bytes for each run of characters.
             runs = int.from_bytes(data[at + 8 : at + 10], "big")
             if length == 10 + 12 * runs:
                 kept += data[at : at + length]

@@ -1,1 +1,1 @@
-"""Cameras and published streams: sources and sinks that reopen what is lost, and never wait for each other."""
+"""Cameras and published streams: sources and sinks that reopen lost connections, and never wait for each other."""

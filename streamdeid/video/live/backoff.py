@@ -8,16 +8,16 @@ from collections.abc import Callable
 _FIRST = 0.25
 _CAP = 2.0
 _AFTER_REFUSAL = 10.0
-"""Seconds between attempts with a password that was refused: cameras lock out who tries too often."""
+"""Seconds between attempts after a refused password: cameras lock out users who try too often."""
 _STEADY = 2.0
-"""Seconds of pictures after which a connection counts as a good one, and waiting begins from the shortest again."""
+"""Seconds of pictures after which a connection counts as good, and the waits begin with the shortest one again."""
 
 
 class Backoff:
-    """Waits that double from a quarter of a second to two, each shortened at random to between half of it and all.
+    """Computes waits between attempts: they double from 0.25 s to 2 s, each times a random factor from 0.5 to 1.
 
-    They are counted from the start of the last attempt, so one that used up its deadline is followed at once.
-    chance: gives numbers from 0 to 1.
+    A wait is counted from the start of the last attempt, so the next attempt follows at once after one that used up its
+    deadline. chance: gives numbers from 0 to 1.
     """
 
     def __init__(self, chance: Callable[[], float] = random.random) -> None:
@@ -27,8 +27,8 @@ class Backoff:
     def after(self, spent: float, *, pictures: float = 0.0, refused: bool = False) -> float:
         """Seconds to wait now.
 
-        spent: seconds since the last attempt began. pictures: seconds for which it gave pictures.
-        refused: whether it ended because user or password are wrong.
+        spent: seconds since the last attempt began. pictures: seconds for which that attempt gave pictures.
+        refused: whether the attempt ended because user or password are wrong.
         """
         if pictures >= _STEADY:
             self._next = _FIRST

@@ -1,4 +1,4 @@
-"""One connection to a camera: opened with a deadline, read packet by packet, only sound pictures handed out."""
+"""One connection to a camera: opened with a deadline and read packet by packet; it gives undamaged pictures only."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from streamdeid.video.reading import TEXT, fraction_of, is_cover, largest, open_
 _DEFAULT_RATE = 25.0
 _SLOWEST_RATE, _FASTEST_RATE = 0.2, 240.0
 _KEY_PATIENCE = 12.0
-"""Seconds that a key frame may take while packets come: cameras with clever codecs send one in ten seconds."""
+"""Seconds that a key frame may take while packets come: some cameras' codecs send one key frame in ten seconds."""
 _WAITING_MOST = 64
-"""Packets whose arrival is remembered until their picture comes out of the decoder."""
+"""Most packets whose arrival is remembered until their picture comes out of the decoder."""
 _LOW_DELAY = 0x80000
 """AV_CODEC_FLAG_LOW_DELAY."""
 
 
 class ConnectionLost(Exception):
-    """A connection could not be made or is over; the message is a few words without address and password."""
+    """A connection could not be made or has ended; the message is a few words without address and password."""
 
     def __init__(self, reason: str, *, refused: bool = False, ended: bool = False) -> None:
         super().__init__(reason)
         self.refused = refused
         """Whether user or password were refused."""
         self.ended = ended
-        """Whether the stream came to its end in good order."""
+        """Whether the stream came to its regular end."""
 
 
 @dataclass(frozen=True)
 class DecodedPicture:
-    """A decoded picture that may still be left out; it holds the decoder's memory, `planes` copies it."""
+    """A decoded picture that may still be left out; it refers to the decoder's memory, and `planes` copies it."""
 
     picture: av.VideoFrame
     stamp: Fraction | None
@@ -52,25 +52,25 @@ class DecodedPicture:
     arrived: float
     """`time.monotonic` when its packet had been read."""
     aspect: Fraction | None = None
-    """Width of a coded pixel by its height, by the stream's word."""
+    """Width of a coded pixel by its height, as the stream states it."""
 
     def planes(self) -> Planes:
-        """The upright picture as it is stored. Raises ValueError or av.FFmpegError for a pixel format that cannot be
-        converted."""
+        """The upright picture with its stored pixels. Raises ValueError or av.FFmpegError for a pixel format that
+        cannot be converted."""
         colour = colour_of(self.picture, int(self.picture.colorspace), int(self.picture.color_range))
         return turn_upright(planes_of(self.picture, colour), orientation_of(self.picture))
 
     def upright_aspect(self) -> Fraction | None:
-        """`aspect` of the upright picture."""
+        """Width of a pixel of the upright picture by its height; None where the stream does not state it."""
         return None if self.aspect is None else upright(self.aspect, orientation_of(self.picture))
 
 
 class CameraConnection:
     """One connection to a camera (URL, device), or one pass over a file.
 
-    Timeouts in seconds; opening may take twice its own, reading and closing once each.
-    codec: what the last connection had, None for the first. most_pixels: millions that a picture may have; no memory is
-    taken for larger ones. Raises ConnectionLost, in the constructor too.
+    Timeouts are in seconds; opening may take twice its timeout, reading and closing may take theirs once.
+    codec: the codec of the last connection, None for the first one. most_pixels: million pixels that a picture may
+    have; no memory is allocated for larger ones. Raises ConnectionLost, also in the constructor.
     """
 
     def __init__(
@@ -89,9 +89,10 @@ class CameraConnection:
         self._file = file
         begun = time.monotonic()
         self.damaged = 0
-        """Places where something was missing or could not be decoded."""
+        """Number of places where data were missing or could not be decoded."""
         try:
-            # Without its parser FFmpeg takes longer to know a stream, a second for HEVC: only where that is of use.
+            # Without its parser FFmpeg takes longer to analyse a stream, a second for HEVC, so the parser is left out
+            # only where this is useful.
             parsed = file or not address.lower().startswith(("rtsp://", "rtsps://")) or codec not in (None, EARLY)
             self._container = _open(address, transport, open_timeout, read_timeout, file, parsed, most_pixels)
         except InputError as error:
@@ -99,7 +100,7 @@ class CameraConnection:
         except MemoryError:
             raise
         except (av.FFmpegError, OSError, ValueError) as error:
-            # FFmpeg calls an answer that does not come in time by several names, invalid data among them.
+            # FFmpeg reports an answer that does not come in time as several errors, one of them is "invalid data".
             late = time.monotonic() - begun >= 0.9 * open_timeout
             reason = reason_of(error, address, opened=False, late=late, patience=open_timeout)
             raise ConnectionLost(reason, refused=is_refusal(error)) from None
@@ -128,7 +129,7 @@ class CameraConnection:
 
     @property
     def rate(self) -> float:
-        """Frames per second by the stream's word, or 25."""
+        """Frames per second as the stream states them, or 25."""
         words = (self._stream.average_rate, self._stream.codec_context.framerate, self._stream.guessed_rate)
         rates = (float(rate) for rate in map(fraction_of, words) if rate)
         return next((rate for rate in rates if _SLOWEST_RATE <= rate <= _FASTEST_RATE), _DEFAULT_RATE)
@@ -136,7 +137,7 @@ class CameraConnection:
     def read(self) -> list[DecodedPicture]:
         """Wait for the next packet, up to the deadline, and return the pictures it completes: none, one or more.
 
-        Pictures from a place of damage to the next key frame are left out; so are those before the first key frame.
+        Pictures from a damaged place to the next key frame and pictures before the first key frame are left out.
         """
         begun = time.monotonic()
         packet = self._next()
@@ -173,12 +174,12 @@ class CameraConnection:
             reason = reason_of(error, self._address, opened=True, late=late, patience=self._read_timeout)
             raise ConnectionLost(reason, refused=is_refusal(error)) from None
         if not self._file and time.monotonic() - begun >= self._read_timeout:
-            # At its deadline FFmpeg first gives out the frame that its parser held back, and then waits once more.
+            # At its deadline FFmpeg first gives the frame that its parser held back, and then waits once more.
             raise ConnectionLost(f"nothing came for {self._read_timeout:g} s")
         return packet
 
     def _whole(self, packet: Any) -> list[Any]:
-        """The packets of whole coded pictures that this one ends; None: the stream did."""
+        """The packets of the whole coded pictures that this packet completes. packet None: the stream ended."""
         if self._ends is None:
             return [] if packet is None else [packet]
         if packet is None:
@@ -197,7 +198,7 @@ class CameraConnection:
         return made
 
     def _coded(self, packet: Any, now: float) -> list[DecodedPicture]:
-        """The pictures that a whole coded one completes."""
+        """The decoded pictures that come out after this whole coded picture went into the decoder."""
         if packet.pts is not None:
             self._arrivals[packet.pts] = now
             if len(self._arrivals) > _WAITING_MOST:
@@ -226,7 +227,7 @@ class CameraConnection:
         return self._sound
 
     def _note(self) -> None:
-        """Something is missing: pieces of faces may lie where nobody is until the next key frame."""
+        """Record that data are missing: until the next key frame pieces of faces may be at places where nobody is."""
         if self._sound:
             self._key_wanted_since = time.monotonic()
             self.damaged += 1
@@ -285,12 +286,12 @@ def _video_of(container: InputContainer, most_pixels: float) -> av.VideoStream:
     reason = too_large(stream.codec_context.width, stream.codec_context.height, most_pixels)
     if reason:
         raise ConnectionLost(reason)
-    # Threads over frames would hold back as many frames as there are threads.
+    # Threads over frames would delay the pictures by as many frames as there are threads.
     stream.thread_type = "SLICE"
     stream.codec_context.flags |= _LOW_DELAY
     options = largest(most_pixels)
     if stream.codec_context.name == "hevc":
-        # Its decoder leaves out pictures without references in silence unless errors are made to explode.
+        # Without "explode" its decoder leaves out pictures without references and reports no error.
         options["err_detect"] = "explode"
     stream.codec_context.options = options
     return stream

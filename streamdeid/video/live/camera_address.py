@@ -1,7 +1,7 @@
-"""How FFmpeg is asked to open a camera, and what its refusals mean in plain words.
+"""Options with which FFmpeg opens a camera, and the meaning of its errors in plain words.
 
-What an address may lead to is limited: playlists and descriptions (HLS, concat, SDP files) can name local files and
-other hosts, and text demuxers would render any text as video (see `video.reading`).
+Protocols and formats are limited: playlists and descriptions (HLS, concat, SDP files) can name local files and other
+hosts, and text demuxers would render any text as video (see `video.reading`).
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _PROTOCOLS = {
 _FORMATS = {"rtsp": "rtsp", "rtsps": "rtsp", "rtp": "rtp,sdp,mpegts"}
 _DEVICE_FORMAT = "video4linux2,v4l2"
 _ANALYSE = 1.5
-"""Seconds of the stream that FFmpeg looks at before pictures come. What it reads is kept and decoded afterwards, so a
-key frame in it is not lost (`fflags nobuffer` would throw it away: a wait for the next one)."""
+"""Seconds of the stream that FFmpeg analyses before pictures come. These data are kept and decoded afterwards, so a key
+frame in them is not lost (`fflags nobuffer` would discard them, and the next key frame would be awaited)."""
 _REORDER = 0.1
-"""Seconds for which a missing RTP packet is waited for."""
+"""Seconds for which FFmpeg waits for a missing RTP packet."""
 _SOCKET_BUFFER = 4 << 20
-"""Bytes; a key frame comes as one burst of datagrams."""
+"""Bytes of a socket's buffer; a key frame comes as one burst of datagrams."""
 
 
 @dataclass(frozen=True)
 class CameraOpening:
-    """What `av.open` is to be given for an address."""
+    """The arguments of `av.open` for an address."""
 
     name: str
     format: str | None
@@ -50,9 +50,9 @@ class CameraOpening:
 def opening(
     address: str, transport: str, open_timeout: float, read_timeout: float, parsed: bool = True
 ) -> CameraOpening:
-    """How to open a camera's URL or device. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
+    """How to open a camera's URL or device. transport: `tcp` or `udp`, for RTSP. Timeouts are in seconds.
 
-    parsed: False leaves FFmpeg's parser out, which holds each picture back until the next one begins (`picture_ends`).
+    parsed: False leaves out FFmpeg's parser, which delays each picture until the next one begins (`picture_ends`).
     """
     if is_device(address):
         return CameraOpening(address, _DEVICE_FORMAT, {"format_whitelist": _DEVICE_FORMAT})
@@ -62,15 +62,15 @@ def opening(
         "protocol_whitelist": _PROTOCOLS.get(scheme, scheme),
         "format_whitelist": _FORMATS.get(scheme, _STREAMS),
         "analyzeduration": str(round(_ANALYSE * 1_000_000)),
-        # Counting pictures to find their rate would hold the first one back; the stream's word is taken for it.
+        # Counting pictures to find their rate would delay the first picture; the rate that the stream states is used.
         "fpsprobesize": "0",
     }
     if scheme in ("rtsp", "rtsps"):
-        # Without "timeout" and the timeouts of av.open together, a stopped server is waited for without end.
+        # Only "timeout" and the timeouts of av.open together limit the wait for a stopped server.
         options |= {
             "timeout": deadline,
             "rtsp_transport": transport,
-            # Sound and data would only cost bandwidth, and time while FFmpeg tries to know them.
+            # Sound and data would only cost bandwidth, and time while FFmpeg analyses them.
             "allowed_media_types": "video",
             "max_delay": str(round(_REORDER * 1_000_000)),
             "buffer_size": str(_SOCKET_BUFFER),
@@ -85,16 +85,16 @@ def opening(
 
 
 def reason_of(error: BaseException, address: str, *, opened: bool, late: bool, patience: float) -> str:
-    """Why a camera could not be opened or read, in a few words that hold no address and no password.
+    """Why a camera could not be opened or read, in a few words without address and password.
 
-    opened: whether pictures could have come already. late: whether the deadline had passed. patience: the deadline.
+    opened: whether the camera had been opened. late: whether the deadline had passed. patience: the deadline, seconds.
     """
     number = error.errno if isinstance(error, OSError | av.FFmpegError) else None
     words = next((text for kind, text in _REASONS if isinstance(error, kind)), None) or _BY_NUMBER.get(number or 0)
     if late or isinstance(error, av.ExitError | TimeoutError) or number == errno.ETIMEDOUT:
         return f"nothing came for {patience:g} s" if opened else f"no answer within {patience:g} s"
     if isinstance(error, av.HTTPOtherClientError) and address.lower().startswith("rtsp"):
-        # Asked for the video of a stream of sound, a server says "method not valid in this state" or the like.
+        # If video is requested from a stream with sound only, servers answer "method not valid in this state" or alike.
         return "there is no video in it, or not by this transport"
     if words:
         return words
@@ -106,7 +106,7 @@ def reason_of(error: BaseException, address: str, *, opened: bool, late: bool, p
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether user or password were refused, so that trying again soon is of no use."""
+    """Whether user or password were refused, so that trying again soon is useless."""
     return isinstance(error, av.HTTPUnauthorizedError | av.HTTPForbiddenError)
 
 

@@ -1,8 +1,8 @@
-"""Times of a live stream, mended: they rise for ever at the pace of this machine's clock, whatever the camera's does.
+"""Corrects the times of a live stream: they always rise at the pace of this machine's clock, not of the camera's.
 
-A camera's stamps are even, but they drift, jump, repeat, begin anew with each connection and may be missing. The times
-when packets arrive never lie for long, but they jitter. So each time is the one before plus the step between stamps,
-stretched by at most `_STRETCH` towards the arrivals; where stamps cannot be right, the arrival counts.
+A camera's time stamps are even, but they drift, jump, repeat, begin anew with each connection and may be missing. The
+arrival times of packets are right on average, but they jitter. So each time is the time before plus the step between
+the stamps, stretched by at most `_STRETCH` towards the arrivals. Where stamps cannot be right, the arrival is used.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from fractions import Fraction
 TICKS = 90000
 """Times are whole multiples of 1 / TICKS seconds, as in RTP and MPEG-TS."""
 _LEAST_STEP = TICKS // 1000
-"""A step is a millisecond or longer, so that nobody divides by nearly nothing."""
+"""Smallest step in ticks, a millisecond, so that no division by nearly zero follows."""
 _JUMP = 1.0
-"""Seconds between stamps and arrivals that no jitter explains."""
+"""Seconds of difference between stamps and arrivals that jitter cannot explain."""
 _HORIZON = 20.0
-"""Seconds in which a difference between stamps and arrivals would be made up."""
+"""Seconds in which a difference between stamps and arrivals would be corrected."""
 _STRETCH = 0.05
-"""Largest relative change of a step by which differences are made up."""
+"""Largest relative change of a step for this correction."""
 _BRAKE = 0.5
-"""The part of a step that is left of it while a stream is ahead of the arrivals by more than a jump: what came first
-had waited somewhere."""
+"""Factor of a step while the stream is ahead of the arrivals by more than a jump: then the first pictures had waited
+somewhere before they arrived."""
 
 
 class LiveClock:
-    """Gives each frame of a stream its time. Times rise strictly, by at least a millisecond, and begin at 0."""
+    """Gives each frame of a stream its time; times begin at 0 and rise by at least a millisecond."""
 
     def __init__(self) -> None:
         self._ticks: int | None = None
@@ -36,14 +36,14 @@ class LiveClock:
         self._late_since: float | None = None
 
     def begin_anew(self) -> None:
-        """A new connection: the next stamp has nothing to do with the last one."""
+        """Note a new connection: the next stamp is not related to the last one."""
         self._stamp = None
         self._late_since = None
 
     def time(self, stamp: Fraction | None, arrived: float) -> Fraction:
         """Time in seconds of the next frame.
 
-        stamp: the stream's own time in seconds, None when it has none. arrived: `time.monotonic` of its arrival.
+        stamp: the stream's own time in seconds, None when there is none. arrived: `time.monotonic` at its arrival.
         """
         if self._ticks is None:
             self._origin = arrived
@@ -51,13 +51,13 @@ class LiveClock:
         else:
             self._time += self._step(stamp, arrived - self._origin, arrived)
             ticks = max(self._ticks + _LEAST_STEP, round(self._time * TICKS))
-            # Where the least step had to be kept, the next one starts from there.
+            # Where the least step was used, the next step starts from there.
             self._time = max(self._time, ticks / TICKS)
         self._ticks, self._stamp = ticks, stamp
         return Fraction(ticks, TICKS)
 
     def _step(self, stamp: Fraction | None, target: float, arrived: float) -> float:
-        """Seconds to go on by; target: where the arrival lies on our scale."""
+        """Seconds from the last time to the next one. target: the arrival in seconds since the first arrival."""
         to_arrival = target - self._time
         if stamp is None or self._stamp is None:
             self._late_since = None
@@ -69,15 +69,15 @@ class LiveClock:
         elif self._late_since is None:
             self._late_since = arrived
         if -_JUMP < step <= 0:
-            # Repeated or out of order: a part of a step, and no more than the arrivals allow.
+            # Repeated or out of order: up to the arrival, but at least a quarter of the usual step.
             return max(to_arrival, self._usual / 4)
         jumped = step <= 0 or (late < -_JUMP and step > _JUMP / 2)
-        # Once late, a frame may be followed at once by those that were held up with it; for a while the stamps count.
+        # Frames that were held up together with a late one may follow at once, so the stamps are used for a while.
         if jumped or (self._late_since is not None and arrived - self._late_since > _JUMP):
             self._late_since = None
             return to_arrival
-        self._usual = min(step, _JUMP)  # a gap is no step: repeated stamps after it would run far ahead
-        if to_arrival < -2 * _JUMP:  # stamps that run too fast for the brake
+        self._usual = min(step, _JUMP)  # a gap is not a usual step: repeated stamps after it would run far ahead
+        if to_arrival < -2 * _JUMP:  # the stamps run too fast for `_BRAKE`
             return to_arrival
         if late < -_JUMP:
             return step * _BRAKE

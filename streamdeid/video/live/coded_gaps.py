@@ -1,8 +1,8 @@
-"""Coded pictures that never came, as the packets tell: FFmpeg decodes what follows from the wrong picture, in silence.
+"""Finds lost coded pictures from the packets, because FFmpeg then decodes from a wrong picture and reports no error.
 
-H.264 numbers its reference pictures (`frame_num`), so a lost one leaves a gap; the decoder of HEVC complains by itself.
-Of both, a picture that lost one of its slices keeps old pixels there; where the number of slices never changes, it
-shows. Sections and names are those of ITU-T H.264.
+H.264 numbers its reference pictures (`frame_num`), so a lost picture leaves a gap; the HEVC decoder reports the loss
+itself. In both codecs a picture that lost a slice keeps old pixels there; where the number of slices is constant, a
+smaller number shows this loss. Sections and names are those of ITU-T H.264.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 _HIGH_PROFILES = (100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135)
 _START = b"\0\0\1"
 _HEADER = 40
-"""Bytes of a slice that hold what is looked at."""
+"""Bytes of a slice that hold the fields that are read."""
 _CONSTANT = 25
 """Pictures in a row with equally many slices, after which another number means that slices are lost."""
 
@@ -50,7 +50,7 @@ class _Bits:
 
 @dataclass(frozen=True)
 class _Sequence:
-    """What a sequence parameter set says about numbering (7.3.2.1.1)."""
+    """The fields of a sequence parameter set that the numbering depends on (7.3.2.1.1)."""
 
     frame_num_bits: int
     colour_planes: bool
@@ -96,7 +96,10 @@ def _skip_scaling_list(bits: _Bits, size: int) -> None:
 
 
 def _units(data: bytes) -> Iterator[bytes]:
-    """The heads of the NAL units of an Annex B byte stream (parameter sets are shorter than that in practice)."""
+    """Yield the first bytes of each NAL unit of an Annex B byte stream, at most 4 * `_HEADER` of each.
+
+    Parameter sets are shorter than that in practice.
+    """
     place = data.find(_START)
     while place >= 0:
         following = data.find(_START, place + 3)
@@ -106,9 +109,9 @@ def _units(data: bytes) -> Iterator[bytes]:
 
 
 class CodedGaps:
-    """Looks for gaps in a stream of H.264 or HEVC packets in Annex B form; finds none in anything else.
+    """Finds gaps in a stream of H.264 or HEVC packets in Annex B form; finds none in any other stream.
 
-    codec: FFmpeg's name. extradata: the parameter sets that the container or the description of the stream gives.
+    codec: FFmpeg's name. extradata: the parameter sets from the container or from the description of the stream.
     """
 
     def __init__(self, codec: str, extradata: bytes | None) -> None:
@@ -122,7 +125,7 @@ class CodedGaps:
             self.before(extradata)
 
     def before(self, packet: bytes) -> bool:
-        """Whether something is missing before or in this coded picture. To be asked once of each packet, in order."""
+        """Whether data are missing before or in this coded picture. Call this once for each packet, in order."""
         if not self._annex_b:
             return False
         slices = gap = 0

@@ -1,4 +1,4 @@
-"""Less of a camera's stream before the filter, for small machines: pictures left out evenly, and made smaller."""
+"""Reduces a camera's stream before the filter, for small machines: leaves out pictures evenly, makes them smaller."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from streamdeid.core.square_pixels import square_size
 
 
 class Fewer:
-    """Says which pictures of a stream are taken so that at most `rate` come in a second, evenly. None: all.
+    """Chooses evenly the pictures of a stream that are taken, at most `rate` in a second. None: all pictures.
 
-    Times are on a grid of 1/rate: of the pictures about each of its places the first is taken that is nearer than
-    half a step of the camera, so a camera of that very rate loses none, however its times tremble.
+    Pictures are taken on a time grid of 1/rate: at each place of the grid the first picture that is at most half a step
+    of the camera early. So a camera with exactly this rate loses no picture, even if its times jitter.
     """
 
     def __init__(self, rate: float | None) -> None:
@@ -36,12 +36,13 @@ class Fewer:
 
 
 def smaller(planes: Planes, lines: int | None, squared: Fraction = Fraction(1)) -> Planes:
-    """The picture with a shorter side of at most `lines` pixels, sides even and in proportion; None: as it is.
+    """The picture, made smaller in proportion so that its shorter side has at most `lines` pixels; None: unchanged.
 
-    The side is of the picture that is filtered: squared: the pixel aspect by which it is made square.
+    The limit is for the picture that is filtered. squared: the pixel aspect by which its pixels are made square. The
+    sides of a smaller picture are even.
 
-    Each pixel is the mean of what it stands for. What is published is as small, so that no face is in it that the
-    filter could not see as well.
+    Each pixel is the mean of the pixels it replaces. The published picture is just as small, so it shows no face that
+    the filter could not see as well.
     """
     width, height = planes.size
     shorter = min(square_size((width, height), squared))

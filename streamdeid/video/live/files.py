@@ -1,4 +1,4 @@
-"""Names of live files: which comes next, which is deleted, and what a killed HLS muxer leaves behind."""
+"""Names of live files: the next file's name, which files are deleted, and the leftovers of a killed HLS muxer."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from streamdeid.errors import OutputError, SettingsError
 _STAMP = "%Y%m%d-%H%M%S"
 _DIGITS = {"%Y": r"\d{4}", "%j": r"\d{3}", "%%": "%"} | dict.fromkeys(("%m", "%d", "%H", "%M", "%S", "%y"), r"\d{2}")
 _HEADER = 1500
-"""Bytes that a file without a picture stays below."""
+"""Bytes; a file without a picture is smaller than this."""
 
 
 class FileNames:
-    """Gives a live run's files their names, and deletes the oldest of those that have such names, earlier runs' too.
+    """Gives a live run's files their names, and deletes the oldest files with such names, also of earlier runs.
 
-    The last part of the path may hold fields of strftime. Without any, the first file that is not rotated has the
-    plain name and each other one gets the time before its extension. Raises SettingsError when the first file exists
-    and OutputError when its directory does not.
+    The last part of the path may hold fields of strftime. Without them, the first file of an output that is not rotated
+    has the plain name; all other files get the time before the extension. Raises SettingsError when the fields make a
+    name with a / in it, or when the first file exists and may not be overwritten; raises OutputError when the file
+    cannot be written, for example because its directory does not exist.
     """
 
     def __init__(self, path: str, *, rotating: bool, keep: int | None, overwrite: bool) -> None:
@@ -36,14 +37,14 @@ class FileNames:
         self._plain: Path | None = None
         if rotating and keep is not None:
             self._own.extend(self._earlier())
-        if "/" in time.strftime(self._path.name):  # as %D and %x make it
+        if "/" in time.strftime(self._path.name):  # for example from %D and %x
             raise SettingsError(f"{self._path.name} makes a name with a / in it; use other fields of strftime")
         if not rotating:
             self._plain = self._path.with_name(time.strftime(self._path.name))
             check_free(self._plain, overwrite)
 
     def following(self) -> Path:
-        """The name of the next file: none that exists, but for the first one that may be overwritten."""
+        """The name of the next file. No such file exists yet, except a first file that may be overwritten."""
         path, self._plain = self._plain, None
         if path is None:
             first = self._path.with_name(time.strftime(self._fields()))
@@ -55,7 +56,7 @@ class FileNames:
         return _with_fields(self._path)
 
     def _earlier(self) -> list[Path]:
-        """Files of earlier runs that such names can stand for, oldest first; none where a field is no plain number."""
+        """Files of earlier runs with such names, oldest first; none where a field is not a plain number."""
         name = _names_of(self._fields())
         if name is None:
             return []
@@ -65,10 +66,10 @@ class FileNames:
         return []
 
     def opened(self, path: Path) -> None:
-        """Count a file that exists now, and delete the oldest where there are too many.
+        """Count a file that exists now, and delete the oldest files where there are too many.
 
-        A file that never got a picture, because the disk was full, say, is deleted or at least does not count: it must
-        not push a recording out.
+        A file that never got a picture, for example because the disk was full, is deleted or at least not counted: no
+        recording must be deleted because of it.
         """
         if self._own and _size(self._own[-1]) == 0:
             remove(self._own.pop())
@@ -78,19 +79,19 @@ class FileNames:
 
 
 class Playlist:
-    """An HLS playlist with its segments beside it. Raises as `FileNames` does."""
+    """An HLS playlist with its segments beside it. Raises SettingsError and OutputError as `FileNames` does."""
 
     def __init__(self, path: str, *, overwrite: bool) -> None:
         self.path = Path(path).absolute()
         check_directory(self.path)
         check_free(self.path, overwrite)
-        # Segments of each run have names of their own: players and proxies keep what they have fetched.
+        # Segments of each run have different names, because players and proxies keep the segments they have fetched.
         self._prefix = f"{self.path.stem}-{time.strftime(_STAMP)}-{os.getpid()}-"
         self._overwrite = overwrite
         self._begun = False
 
     def options(self) -> dict[str, str]:
-        """The muxer's options for the next opening; the list goes on where it was, with a discontinuity."""
+        """The muxer's options for the next opening; the playlist is continued, with a discontinuity."""
         segments = str(self.path.with_name(self._prefix)).replace("%", "%%") + "%06d.ts"
         options = {"hls_segment_filename": segments}
         if self._begun and self.path.exists():
@@ -102,24 +103,24 @@ class Playlist:
         return options
 
     def end(self) -> None:
-        """Say in the list that nothing more comes."""
+        """Write the end mark into the playlist."""
         with contextlib.suppress(OSError):
             temporary = self.path.with_name(f"{self._prefix}list.tmp")
             remove(temporary)
-            with temporary.open("xb") as file:  # never through a link that somebody put there
+            with temporary.open("xb") as file:  # never writes through a link that somebody put there
                 file.write(self.path.read_bytes() + b"#EXT-X-ENDLIST\n")
             os.replace(temporary, self.path)
 
     def _clear(self) -> None:
-        """Delete what a killed muxer did not put into the list."""
+        """Delete the segments that a killed muxer did not put into the playlist."""
         with contextlib.suppress(OSError):
-            listed = set(self.path.read_bytes().splitlines())  # a name need not be UTF-8
+            listed = set(self.path.read_bytes().splitlines())  # bytes, because a name need not be UTF-8
             for path in self.path.parent.iterdir():
                 if path.name.startswith(self._prefix) and os.fsencode(path.name) not in listed:
                     remove(path)
 
     def _clear_earlier(self) -> None:
-        """Delete the segments of earlier runs, whose list is about to be overwritten: nobody else ever would."""
+        """Delete the segments of earlier runs: their playlist is about to be overwritten, so nothing else would."""
         segment = _segments_of(self.path)
         with contextlib.suppress(OSError):
             for path in self.path.parent.iterdir():
@@ -128,9 +129,9 @@ class Playlist:
 
 
 def deletes(output: str, path: Path, *, keeps: bool, overwrite: bool) -> bool:
-    """Whether a live output deletes a file that is there, since it has the name of one of an earlier run.
+    """Whether a live output deletes an existing file, because the file has a name like one of an earlier run.
 
-    keeps: whether only so many files are kept.
+    keeps: whether the number of files that are kept is limited.
     """
     if is_address(output):
         return False
@@ -144,12 +145,12 @@ def deletes(output: str, path: Path, *, keeps: bool, overwrite: bool) -> bool:
 
 
 def _with_fields(path: Path) -> str:
-    """The last part of a path with fields of strftime in any case."""
+    """The last part of a path; fields of strftime are added where it has none."""
     return path.name if "%" in path.stem else f"{path.stem}-{_STAMP}{path.suffix}"
 
 
 def _names_of(fields: str) -> re.Pattern[str] | None:
-    """The names that fields of strftime can stand for; None where a field is no plain number."""
+    """The pattern of the names that fields of strftime can make; None where a field is not a plain number."""
     parts = re.split(r"(%.)", Path(fields).stem)
     if any(part.startswith("%") and part not in _DIGITS for part in parts):
         return None
@@ -158,7 +159,7 @@ def _names_of(fields: str) -> re.Pattern[str] | None:
 
 
 def _segments_of(playlist: Path) -> re.Pattern[str]:
-    """The names that segments of a playlist have, whichever run they are of."""
+    """The pattern of the names of a playlist's segments, of any run."""
     return re.compile(re.escape(playlist.stem) + r"-\d{8}-\d{6}-\d+-\d{6,}\.ts(\.tmp)?")
 
 
@@ -170,7 +171,7 @@ def _size(path: Path) -> int:
 
 
 def check_directory(path: Path) -> None:
-    """Raises OutputError when a file cannot come to be there."""
+    """Raise OutputError when no file can be made at this path."""
     if path.is_dir():
         raise OutputError(f"{path} cannot be written: it is a directory")
     if not path.parent.is_dir():
@@ -180,7 +181,7 @@ def check_directory(path: Path) -> None:
 
 
 def check_free(path: Path, overwrite: bool) -> None:
-    """Raises SettingsError when a file would be overwritten."""
+    """Raise SettingsError for a file that may not be overwritten, OutputError for a path that is not a regular file."""
     if not path.exists():
         return
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Which live output a word of the user means, and how FFmpeg is asked for it."""
+"""Which live output the user's output argument means, and the options with which FFmpeg writes it."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ STDOUT = "-"
 CODECS = ("libx264", "libx265")
 """Encoders that can work without delay and that every live container takes."""
 HLS_LENGTH = 6
-"""Segments in a playlist."""
+"""Number of segments in a playlist."""
 _CRF = {"libx264": 23, "libx265": 26}
 _NOW = {"flush_packets": "1", "max_delay": "0"}
-"""Every packet leaves at once."""
+"""Options with which every packet is sent at once."""
 _FILES = {
     ".mkv": ("matroska", {"cluster_time_limit": "1000"}),
     ".ts": ("mpegts", {}),
-    # Fragments need no index at the end: what is on the disk can be played.
+    # Fragments need no index at the end, so the part that is on the disk can be played.
     ".mp4": ("mp4", {"movflags": "+empty_moov+default_base_moof+frag_keyframe", "frag_duration": "1000000"}),
 }
 _STDOUT = {
     "mpegts": {"pat_period": "0.5"},
-    # A cluster is written when the next one begins, so one picture a cluster: a delay of one picture.
+    # A cluster is written when the next one begins. With one picture in each cluster the delay is one picture.
     "matroska": {"live": "1", "cluster_time_limit": "0"},
 }
 
 
 @dataclass(frozen=True)
 class LiveOutput:
-    """What is written, and where."""
+    """A live output: its kind, its place, and the muxer that writes it."""
 
     kind: str
     """`rtsp`, `stdout`, `hls` or `files`."""
     target: str
-    """The address, the path that the user named, or nothing."""
+    """The address, the path that the user named, or an empty string for standard output."""
     name: str
-    """How messages call it, without a password."""
+    """The name of the output in messages, without a password."""
     muxer: str
     options: dict[str, str]
-    """For the muxer."""
+    """Options for the muxer."""
 
 
 def output_for(
     output: str, *, transport: str = "tcp", stdout_format: str = "mpegts", key_interval: float = 2.0
 ) -> LiveOutput:
-    """What the user's word means. Raises SettingsError, without a password, for what it cannot be."""
+    """The live output that the user's output argument means. Raises SettingsError, without a password."""
     if transport not in TRANSPORTS:
         raise SettingsError(f"unknown transport {transport!r}; choose one of {', '.join(TRANSPORTS)}")
     if stdout_format not in STDOUT_FORMATS:
@@ -75,9 +75,9 @@ def output_for(
 
 
 def live_encoder_options(codec: str, crf: int | None, preset: str) -> dict[str, str]:
-    """How an encoder is asked to work without delay, with key frames only where the sink asks. Raises SettingsError.
+    """Options for an encoder without delay, with key frames only where the sink asks for them. Raises SettingsError.
 
-    Headers are repeated in the stream, so that whoever joins later can begin at any key frame.
+    Headers are repeated in the stream, so that a viewer who joins later can begin at any key frame.
     """
     if codec not in CODECS:
         raise SettingsError(f'a live output cannot have the video codec "{codec}"; choose one of {", ".join(CODECS)}')

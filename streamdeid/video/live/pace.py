@@ -1,4 +1,4 @@
-"""The pace of a replayed file: its own."""
+"""The pace of a replayed file, which follows the file's own time stamps."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from fractions import Fraction
 
 _LONGEST = 10.0
-"""Seconds between pictures above which time stamps are taken for damaged, not for a pause."""
+"""Seconds between pictures above which time stamps count as damaged, not as a pause."""
 
 
 class Pace:
-    """Tells how long to wait before a picture is due. now: the clock in seconds.
+    """Says how long to wait until a picture is due. now: the clock in seconds.
 
-    A picture that comes late does not put off the next ones by more than a second.
+    A picture that comes late does not delay the next ones by more than a second.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -22,7 +22,10 @@ class Pace:
         self._stamp: Fraction | None = None
 
     def wait(self, stamp: Fraction | None, step: float) -> float:
-        """Seconds until the next picture is due, 0 or more. stamp: its time in the file; step: for want of that."""
+        """Seconds until the next picture is due, 0 or more.
+
+        stamp: the picture's time in the file, seconds. step: seconds since the picture before, where stamps do not say.
+        """
         now = self._now()
         if stamp is not None and self._stamp is not None and 0 < stamp - self._stamp <= _LONGEST:
             step = float(stamp - self._stamp)

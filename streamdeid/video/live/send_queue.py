@@ -1,4 +1,4 @@
-"""What a live sink's thread and its callers share: the frames that wait, the counts, and the end."""
+"""The send queue, shared by a live sink's thread and its callers: waiting frames, counts, and the end of the sink."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from streamdeid.core.status import SinkState
 from streamdeid.errors import OutputError
 
 _DEPTH = 2
-"""Frames that wait at most: more would be delay."""
+"""Most frames that wait; more frames would only add delay."""
 _MOST_LATENCIES = 10_000
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A frame on its way out."""
+    """A frame that waits to be sent, with its rate (frames per second) and the time its data arrived."""
 
     frame: DeidentifiedFrame
     rate: float
@@ -28,7 +28,7 @@ class Waiting:
 
 
 class SendQueue:
-    """A queue of two filtered frames, newest kept, with the sink's state beside it. Every call returns at once."""
+    """Holds the two newest filtered frames and the sink's state. Every call returns at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,13 +39,13 @@ class SendQueue:
         self._raised = False
         self._closing: float | None = None
         self.bell, self._rope = os.pipe()
-        """A handle that can be read when something was put in or the end was asked for."""
+        """A handle that can be read when a frame was put in or the end was asked for."""
         os.set_blocking(self.bell, False)
         os.set_blocking(self._rope, False)
         self._released = False
 
     def put(self, item: Waiting) -> None:
-        """Add a frame; the oldest one that waits makes room. Raises OutputError when it is over."""
+        """Add a frame; the oldest waiting frame is dropped when there is no room. Raises OutputError after the end."""
         with self._lock:
             if self._error is not None:
                 self._raised = True
@@ -59,12 +59,12 @@ class SendQueue:
             self._ring()
 
     def oldest(self) -> Waiting | None:
-        """The frame that waits longest; it stays."""
+        """The frame that waits longest; it stays in the queue."""
         with self._lock:
             return self._waiting[0] if self._waiting else None
 
     def take(self, expected: Waiting) -> bool:
-        """Take that frame out; False when it has had to make room for a newer one."""
+        """Take this frame out of the queue; False when it was dropped for a newer one."""
         with self._lock:
             if not self._waiting or self._waiting[0] is not expected:
                 return False
@@ -72,13 +72,13 @@ class SendQueue:
             return True
 
     def answer(self) -> None:
-        """Silence the bell."""
+        """Empty the bell's pipe, so that the bell cannot be read until the next change."""
         with contextlib.suppress(BlockingIOError):
             while os.read(self.bell, 4096):
                 pass
 
     def close(self, deadline: float) -> None:
-        """Take nothing more and end by then (time.monotonic)."""
+        """Accept no more frames, and ask the sink to end by `deadline` (time.monotonic)."""
         with self._lock:
             if self._closing is None:
                 self._closing = deadline
@@ -86,7 +86,7 @@ class SendQueue:
 
     @property
     def closing(self) -> float | None:
-        """When it has to have ended, once that was asked for."""
+        """The time by which the sink must have ended (time.monotonic); None before the end was asked for."""
         with self._lock:
             return self._closing
 
@@ -96,7 +96,7 @@ class SendQueue:
             self._state = replace(self._state, connected=True, reason=None, openings=self._state.openings + 1)
 
     def lost(self, reason: str | None, unsent: int = 0) -> None:
-        """Note that the output is not open, why, and how many frames were on their way."""
+        """Note that the output is not open, the reason, and how many frames were being sent."""
         with self._lock:
             self._state = replace(self._state, connected=False, reason=reason, unsent=self._state.unsent + unsent)
 
@@ -108,7 +108,7 @@ class SendQueue:
                 self._latencies.append(time.monotonic() - item.arrived)
 
     def fail(self, error: OutputError) -> None:
-        """Note that it is over for good."""
+        """Note that the output has failed for good."""
         with self._lock:
             self._error = self._error or error
             self._state = replace(self._state, unsent=self._state.unsent + len(self._waiting))
@@ -116,24 +116,24 @@ class SendQueue:
 
     @property
     def failed(self) -> bool:
-        """Whether it is over for good."""
+        """Whether the output has failed for good."""
         with self._lock:
             return self._error is not None
 
     def state(self) -> SinkState:
-        """How it is doing."""
+        """The present state of the sink."""
         with self._lock:
             return self._state
 
     def latencies(self) -> list[float]:
-        """Seconds from arrival to the end of sending, since last asked."""
+        """Seconds from arrival to the end of sending, of each frame sent since the last call."""
         with self._lock:
             found = list(self._latencies)
             self._latencies.clear()
             return found
 
     def release(self) -> None:
-        """Give the handles back; what still waits was not sent."""
+        """Close the handles; frames that still wait count as not sent."""
         with self._lock:
             if self._released:
                 return
@@ -145,7 +145,7 @@ class SendQueue:
             os.close(self._rope)
 
     def raise_unseen(self) -> None:
-        """Raise the final error, once, if no `put` has."""
+        """Raise the final error once, if no `put` has raised it."""
         with self._lock:
             if self._error is not None and not self._raised:
                 self._raised = True

@@ -1,4 +1,4 @@
-"""Settings of a live run beside those of the filter: connections, deadlines, what is written."""
+"""Settings of a live run in addition to those of the filter: connections, deadlines, outputs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from streamdeid.errors import SettingsError
 TRANSPORTS = ("tcp", "udp")
 STDOUT_FORMATS = ("mpegts", "matroska")
 LIVE = "live"
-"""Their group."""
+"""The group of these settings."""
 _TIMEOUT = {"metavar": "S", "least": 0.5, "most": 60.0, "unit": "seconds"}
 
 
 @dataclass(frozen=True)
 class LiveSettings:
-    """Everything a live run depends on besides `Settings`; docs/settings.md tells of each.
+    """Everything that a live run depends on besides `Settings`; docs/settings.md describes each setting.
 
     Raises SettingsError, one line, for a value that is not allowed."""
 

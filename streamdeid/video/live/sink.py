@@ -1,7 +1,7 @@
-"""Live outputs: de-identified frames to an RTSP server, standard output, an HLS directory or rotating files.
+"""Sends de-identified frames to a live output: an RTSP server, standard output, an HLS directory or rotating files.
 
-`LiveSink` never lets its caller wait: a thread feeds a process that encodes and sends, drops filtered frames when the
-receiver is slow, and kills and starts the process anew when the receiver hangs or is lost.
+`LiveSink` never lets its caller wait: a thread feeds a process that encodes and sends. The thread drops filtered frames
+when the receiver is slow, and it kills the process and starts a new one when the receiver hangs or is lost.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ _USUAL_RATE, _HIGHEST_RATE = 25.0, 240.0
 class LiveSink:
     """Encodes and sends de-identified frames as they come, for days.
 
-    Output: `rtsp://...` or `rtsps://...` publishes to a server; `-` is standard output; `NAME.m3u8` an HLS playlist
-    with its segments beside it; any other name an .mkv, .ts or .mp4 file, playable at any time, with a new one every
-    `rotate` seconds of which the newest `keep_files` stay. Pictures of another size or colour begin a new file or a
-    new stream; standard output keeps its first size and gets them scaled, with black bars.
+    Output: `rtsp://...` or `rtsps://...` publishes to a server; `-` is standard output; `NAME.m3u8` is an HLS playlist
+    with its segments beside it; any other name is an .mkv, .ts or .mp4 file that is playable at any time. A new file
+    begins every `rotate` seconds, and the newest `keep_files` files are kept. Pictures of another size, colour or pixel
+    aspect begin a new file or stream; standard output keeps its first size, and pictures of another size or colour are
+    scaled for it, with black bars.
 
-    Raises SettingsError for what no output can be or would overwrite a file, OutputError for a missing directory.
+    Raises SettingsError for an impossible output or one that would overwrite a file, and OutputError for a missing
+    directory.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class LiveSink:
         stdout_format: str = "mpegts",
         overwrite: bool = False,
     ) -> None:
-        """Times in seconds. keep_trying: also a first opening that fails is tried again. codec None: libx264."""
+        """Times are in seconds. keep_trying: a first opening that fails is tried again, too. codec None: libx264."""
         self._codec = codec or "libx264"
         self._codec_options = live_encoder_options(self._codec, crf, preset)
         self._output = output_for(output, transport=transport, stdout_format=stdout_format, key_interval=key_interval)
@@ -82,10 +84,10 @@ class LiveSink:
         self._thread.start()
 
     def write(self, frame: DeidentifiedFrame, rate: float, arrived: float | None = None) -> None:
-        """Hand over a frame and return at once; its planes must not change any more.
+        """Hand over a frame and return at once; its planes must not be changed afterwards.
 
-        rate: frames per second, a hint. arrived: `time.monotonic` when its data came, for `take_latencies`.
-        Raises FailedClosed for a raw frame and OutputError when it is over for good.
+        rate: frames per second, a hint. arrived: `time.monotonic` when its data arrived, for `take_latencies`.
+        Raises FailedClosed for a raw frame, and OutputError when the output has failed for good.
         """
         if not isinstance(frame, DeidentifiedFrame):
             raise FailedClosed(f"a {type(frame).__name__} was about to be sent; only de-identified frames may")
@@ -93,11 +95,11 @@ class LiveSink:
         self._queue.put(Waiting(frame, rate if known else _USUAL_RATE, arrived))
 
     def take_latencies(self) -> list[float]:
-        """Seconds from `arrived` to the end of sending, of the frames sent since last asked."""
+        """Seconds from `arrived` to the end of sending, of the frames sent since the last call."""
         return self._queue.latencies()
 
     def state(self) -> SinkState:
-        """How the output is doing. From any thread."""
+        """The present state of the output. Any thread may call this."""
         return self._queue.state()
 
     def child_usage(self) -> tuple[float, int]:
@@ -106,14 +108,14 @@ class LiveSink:
 
     @property
     def child_pid(self) -> int | None:
-        """The number of the encoder process that runs."""
+        """The process number of the encoder process that runs; None when none runs."""
         child = self._writer.processes.current
         return None if child is None else child.pid
 
     def close(self) -> None:
-        """Send what waits and finish the output, within 3 s; then the process is killed. Harmless when called again.
+        """Send the waiting frames and finish the output within 3 s; after that the process is killed.
 
-        Raises OutputError if it is over for good and no `write` has said so.
+        It may be called again. Raises OutputError if the output has failed for good and no `write` has raised it.
         """
         self._queue.close(time.monotonic() + _CLOSE_TIMEOUT)
         self._thread.join(_CLOSE_TIMEOUT + _KILL_TIMEOUT)  # a file system may hang

@@ -1,7 +1,7 @@
-"""A camera for days: read in a thread, lost and found again, its times mended, the newest two frames kept.
+"""Reads a camera for days in a thread: reconnects when it is lost, corrects its times, keeps the newest two frames.
 
-The reader thread may hang in FFmpeg in spite of all deadlines (a name server, a bug). It is then abandoned: it holds a
-ticket of its own, and whatever it still delivers under an old ticket goes nowhere.
+The reader thread may hang in FFmpeg in spite of all deadlines (a name server, a bug). Then it is abandoned and a new
+one starts. Each reader has a ticket of its own, and pictures delivered under an old ticket are ignored.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from streamdeid.video.queue import BoundedQueue
 
 _QUEUE = 2
 _ABANDON = 4
-"""Times the deadlines after which a reader without a sign of life is given up."""
+"""A reader without a sign of life is abandoned after this many times the longer of the two deadlines."""
 _MOST_HUNG = 8
-"""Readers that may hang beside the one at work: each keeps a thread and its memory until it comes back."""
+"""Most readers that may hang beside the working one: each keeps a thread and its memory until it returns."""
 _HOPELESS = 120.0
-"""Seconds for which the last reader may hang when there are so many; a name server that is gone takes a minute."""
+"""Seconds that the last reader may hang when `_MOST_HUNG` others hang; a missing name server takes a minute."""
 _LOOK = 0.5
-"""Seconds between looks at the reader while waiting for a frame."""
+"""Seconds between checks of the reader while a frame is awaited."""
 _LEAVE = 1.0
-"""Seconds that `close` waits for the reader."""
+"""Seconds for which `close` waits for the reader."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,20 @@ class Handed:
     """Which pictures of a camera are handed out, and how."""
 
     most_rate: float | None = None
-    """Pictures a second at most; None: all."""
+    """Most pictures per second; None: all pictures."""
     most_lines: int | None = None
-    """Pixels of their shorter side at most; None: as they are."""
+    """Most pixels of the pictures' shorter side; larger pictures are made smaller. None: unchanged."""
     pixel_aspect: Fraction | None = None
-    """Width of an upright pixel by its height; None: what the stream says."""
+    """Width of an upright pixel by its height; None: as the stream states it."""
     most_pixels: float = MOST_PIXELS
-    """Millions that a picture may have before it is made smaller; a camera with larger ones is lost."""
+    """Million pixels that a picture may have before it is made smaller; a camera with larger pictures is lost."""
 
 
 _ALL = Handed()
 
 
 class _Ticket:
-    """What one reader thread works under: when it last moved, and whether it is to stop."""
+    """The state of one reader thread: its last sign of life (`beat`), and whether it must stop."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()
@@ -73,14 +73,14 @@ class _Ticket:
 
 
 class LiveSource:
-    """Frames of a camera, a device or a replayed file, for ever.
+    """Gives frames of a camera, a device or a replayed file, without end.
 
     address: a URL of `addresses.READABLE`, a V4L2 device, or with `realtime` a file, which is replayed by its own time
-    stamps, once or (`loop`) again and again. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
-    keep_trying: whether a camera that cannot be opened at the start is tried again, as it is later in any case.
+    stamps, once or (`loop`) again and again. transport: `tcp` or `udp`, for RTSP. Timeouts are in seconds.
+    keep_trying: whether a camera that cannot be opened at the start is tried again; later it is tried in any case.
     handed: which of the pictures are handed out, and how.
 
-    Raises InputError from `take`, one line without a password. `close` it in the end.
+    Raises InputError from `take`, one line without a password. Call `close` in the end.
     """
 
     def __init__(
@@ -110,26 +110,26 @@ class LiveSource:
         self._finished = False
         self._closed = False
         self._codec: str | None = None
-        """Of the last connection."""
+        """The codec of the last connection."""
         self._ticket: _Ticket | None = None
         self._hung: list[_Ticket] = []
-        """Of the readers that were given up, those that still hang."""
+        """Tickets of the abandoned readers that still hang."""
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start the reader thread."""
         with self._lock:
             if self._ticket is None and not self._closed:
                 self._begin()
 
     @property
     def ended(self) -> bool:
-        """Whether a replayed file is at its end and everything was taken."""
+        """Whether a replayed file is at its end and all its frames were taken."""
         return self._finished and not len(self._queue)
 
     def take(self, timeout: float) -> Arrival | None:
-        """The oldest of at most two frames waiting; None when none comes within `timeout` seconds or it has ended.
+        """The oldest of at most two waiting frames; None when none comes within `timeout` seconds or after the end.
 
-        Raises InputError when it is over for good.
+        Raises InputError when the source has failed for good.
         """
         end = time.monotonic() + timeout
         while True:
@@ -139,7 +139,7 @@ class LiveSource:
             if waiting is not None:
                 try:
                     return _arrival(waiting, self._handed)
-                except Exception:  # of one picture that cannot be converted; the next one may be sound
+                except Exception:  # one picture cannot be converted; the next one may be undamaged
                     with self._lock:
                         self._state = replace(self._state, damaged=self._state.damaged + 1)
                     continue
@@ -149,12 +149,12 @@ class LiveSource:
                 return None
 
     def state(self) -> SourceState:
-        """How the source is doing now."""
+        """The present state of the source."""
         with self._lock:
             return replace(self._state, dropped=self._queue.dropped, queue=len(self._queue))
 
     def close(self) -> None:
-        """Stop reading. Returns within about a second, though a reader that waits for a dead camera leaves later."""
+        """Stop reading. Returns within about a second; a reader that waits for a dead camera ends later."""
         with self._lock:
             self._closed = True
             ticket, self._ticket = self._ticket, None
@@ -197,7 +197,7 @@ class LiveSource:
                 return  # told to stop
             except ConnectionLost as lost:
                 reason = lost
-            except Exception as error:  # a thread that died would say so on stderr, address and password included
+            except Exception as error:  # a dying thread would write address and password to stderr
                 reason = ConnectionLost(f"an unexpected {type(error).__name__}")
             now = time.monotonic()
             pause = self._backoff.after(
@@ -209,7 +209,7 @@ class LiveSource:
                 return
 
     def _connect(self, ticket: _Ticket, pictures_since: list[float]) -> None:
-        """Open the camera and read it until it is lost, which raises ConnectionLost, or until told to stop."""
+        """Open the camera and read it until the ticket says stop. Raises ConnectionLost when the camera is lost."""
         ticket.beat = time.monotonic()
         deadlines = self._open_timeout, self._read_timeout
         camera = CameraConnection(
@@ -242,7 +242,7 @@ class LiveSource:
             camera.close()
 
     def _check_aspect(self, picture: DecodedPicture) -> None:
-        """Raise ConnectionLost for pixels of an impossible shape: nobody knows what faces look like in them."""
+        """Raise ConnectionLost for an impossible pixel aspect: the true shape of faces is then not known."""
         try:
             squared_by(picture.aspect, self._handed.pixel_aspect)
         except ValueError as error:
@@ -272,7 +272,7 @@ class LiveSource:
                 self._state = replace(self._state, damaged=self._state.damaged + places)
 
     def _lost(self, ticket: _Ticket, lost: ConnectionLost) -> bool:
-        """Write down that the connection is lost; True when it is for good."""
+        """Record that the connection is lost; True when the reader must not connect again."""
         with self._lock:
             if self._ticket is not ticket:
                 return True
@@ -294,7 +294,7 @@ class LiveSource:
 
 
 def _rest(ticket: _Ticket, seconds: float) -> bool:
-    """Wait, with signs of life; True when told to stop."""
+    """Wait for some seconds and give signs of life; True when the reader has to stop."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         ticket.beat = time.monotonic()

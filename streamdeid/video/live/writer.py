@@ -1,6 +1,7 @@
-"""The thread of a live sink: feeds the encoder process, watches it, and begins anew when it hangs or fails.
+"""The thread of a live sink: feeds the encoder process, watches it, and starts a new one when it hangs or fails.
 
-One loop over `poll`; it never waits for anything but the nearest deadline, and it owns all processes it starts.
+The thread is one loop over `poll`; it never waits longer than to the nearest deadline, and it owns all processes that
+it starts.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ from streamdeid.video.live.encoder.pipe import (
 from streamdeid.video.live.send_queue import SendQueue, Waiting
 
 _IN_FLIGHT = 2
-"""Frames that the process may have at once: one is encoded while the next is on its way."""
+"""Most frames that the process has at once: one is encoded while the next is being transferred."""
 _START_TIMEOUT = 20.0
 _FILE_CHECK = 2.0
 _REAP_PAUSE = 0.05
 _MOST_FAILURES = 50
-"""Openings that one process may fail, so that nothing FFmpeg leaks can add up over days."""
+"""Most failed openings of one process, so that FFmpeg's memory leaks cannot add up over days."""
 
 
 class Phase(enum.Enum):
-    """Where the encoder process is."""
+    """The state of the encoder process."""
 
     STARTING = "starting"
     IDLE = "idle"
@@ -55,25 +56,25 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True)
 class WriterPlan:
-    """What the writer does not decide."""
+    """Settings and callbacks that the writer gets from its sink."""
 
     name: str
-    """How messages call the output."""
+    """The name of the output in messages."""
     stdout: bool
-    """Whether it is standard output: it cannot be opened twice, has one size, and may stop for as long as it likes."""
+    """Whether the output is standard output: it cannot be opened twice, has one size, and may pause without limit."""
     endless: bool
-    """Whether the first failure is not the last."""
+    """Whether the first opening is tried again after a failure."""
     open_timeout: float
     send_timeout: float
     rotate: float | None
     opening: Callable[[Waiting], EncoderOpening]
-    """The next opening, for the frame that will be its first. Raises OSError and OutputError."""
+    """Gives the next opening, for the frame that will be its first. Raises OSError and OutputError."""
     opened: Callable[[], Path | None]
-    """Called after an opening; the file that has to stay where it is."""
+    """Called after an opening; returns the file, for which a new one is opened if it disappears."""
 
 
 class LiveWriter:
-    """Runs in a thread of its own until the queue closes or it is over for good."""
+    """Runs in a thread of its own until the queue closes or the output fails for good."""
 
     def __init__(self, queue: SendQueue, plan: WriterPlan) -> None:
         self._queue, self._plan = queue, plan
@@ -94,7 +95,7 @@ class LiveWriter:
         self._ended_well = False
 
     def run(self) -> None:
-        """The thread."""
+        """Run the loop of the thread."""
         try:
             while not self._over and not self._queue.failed:
                 now = time.monotonic()
@@ -166,7 +167,7 @@ class LiveWriter:
             if not self._plan.stdout:
                 self._lose(now, reason)
                 return
-            self._queue.lost(reason)  # until it takes again
+            self._queue.lost(reason)  # until the reader takes data again
         while not self.processes.current.sending and len(self._in_flight) < _IN_FLIGHT:
             item = self._queue.oldest()
             if self._is_next(item, now) if item is not None else closing:
@@ -185,7 +186,7 @@ class LiveWriter:
             self.processes.current.send(frame_command(self._number, round(item.frame.time * CLOCK), item.frame.planes))
 
     def _is_next(self, item: Waiting, now: float) -> bool:
-        """Whether a frame belongs to the next opening."""
+        """Whether a frame needs a new opening of the output."""
         first = self._first
         if self._plan.stdout or first is None:
             return False
@@ -219,7 +220,7 @@ class LiveWriter:
                 self._lose(now, "the encoder process ended")
 
     def _patience(self, now: float) -> float:
-        """Seconds until there is something to do even when nothing happens."""
+        """Seconds until the next step is due even if no event comes."""
         times = [now + 0.5]
         if self._dying:
             times.append(now + 0.02)
@@ -268,7 +269,7 @@ class LiveWriter:
             self._ended_well = False
 
     def _lose(self, now: float, reason: str) -> None:
-        """The process is of no use any more."""
+        """Kill the process, which is useless now, and note the reason."""
         if self._phase is not Phase.STARTING:
             self._next_spawn = now
         self.processes.discard()
@@ -285,14 +286,14 @@ class LiveWriter:
             self._queue.fail(OutputError(f"{self._plan.name} cannot be written: {reason}"))
 
     def _release(self) -> None:
-        """End every process, in order where there is time, and wait for each."""
+        """End every process, in an orderly way where there is time, and wait for each."""
         closing = self._queue.closing
         orderly = self._phase is Phase.IDLE and closing is not None
         self.processes.release(max(0.2, closing - time.monotonic()) if orderly and closing is not None else 0.0)
         self._queue.lost(self._queue.state().reason, len(self._in_flight))
         self._in_flight.clear()
         self._queue.release()
-        while self.processes.reap():  # on a busy machine that takes a while; `close` waits some seconds for this
+        while self.processes.reap():  # this takes a while on a busy machine; `close` waits some seconds for it
             time.sleep(_REAP_PAUSE)
 
 

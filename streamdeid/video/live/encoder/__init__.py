@@ -1,1 +1,1 @@
-"""The encoder of a live stream, a process of its own: what it is sent, and how it fails."""
+"""The encoder of a live stream, which is a process of its own: its messages, its pictures and its errors."""

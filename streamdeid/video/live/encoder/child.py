@@ -1,4 +1,4 @@
-"""A live sink's hold on its encoder processes: start, send without blocking, hear replies, kill, wait for each."""
+"""A live sink's control of its encoder processes: start them, send without blocking, read replies, kill, wait."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from streamdeid.core.process_usage import usage_of
 from streamdeid.video.live.encoder.pipe import Replies, Reply
 
 _PIPE_BYTES = 1024 * 1024
-"""The most that Linux gives an ordinary user; larger frames go through in pieces."""
+"""The largest pipe that Linux gives an ordinary user, in bytes; larger frames are sent in pieces."""
 _PIECE = 1024 * 1024
 _TICK = 0.003
 
 
 class EncoderChild:
-    """One encoder process. Raises OutputError nowhere and OSError only when it cannot be started.
+    """One encoder process. Raises OSError when the process cannot be started; OutputError is never raised.
 
-    `start_new_session` keeps the signals of a terminal from it.
+    Because of `start_new_session` the process does not get the signals of a terminal.
     """
 
     def __init__(self, *, media_on_stdout: bool) -> None:
@@ -46,9 +46,9 @@ class EncoderChild:
         assert self._process.stdin is not None
         self._stdin = self._process.stdin
         self.to_child = self._stdin.fileno()
-        """The handle that is sent to: poll it for writing while `sending`."""
+        """The handle that commands are written to; poll it for writing while `sending`."""
         self.from_child = reading
-        """The handle that replies come from: poll it for reading."""
+        """The handle that replies are read from; poll it for reading."""
         os.set_blocking(self.to_child, False)
         os.set_blocking(reading, False)
         if hasattr(fcntl, "F_SETPIPE_SZ"):
@@ -58,26 +58,26 @@ class EncoderChild:
         self._replies = Replies()
         self.pid = self._process.pid
         self.gone = False
-        """Whether it has closed its end; `reap` then."""
+        """Whether the process has closed its end of the pipe, or was killed; then `reaped` has to be asked."""
 
     @property
     def sending(self) -> bool:
-        """Whether something waits to be sent."""
+        """Whether data wait to be sent."""
         return bool(self._outgoing)
 
     def send(self, parts: list[memoryview]) -> None:
-        """Queue a command and send what the pipe takes now."""
+        """Queue a command and send as much as the pipe takes now."""
         self._outgoing.extend(parts)
         self.pump()
 
     def pump(self) -> None:
-        """Send what the pipe takes now."""
+        """Send as much as the pipe takes now."""
         while self._outgoing and not self.gone:
             try:
                 count = os.write(self.to_child, self._outgoing[0][:_PIECE])
             except BlockingIOError:
                 return
-            except OSError:  # it died; its last replies are still to be read
+            except OSError:  # the process died; its last replies still have to be read
                 self._outgoing.clear()
                 return
             rest = self._outgoing.popleft()[count:]
@@ -85,7 +85,7 @@ class EncoderChild:
                 self._outgoing.appendleft(rest)
 
     def replies(self) -> list[Reply]:
-        """The replies that came since last asked; `gone` is set at their end."""
+        """The replies that came since the last call; `gone` is set when no more can come."""
         found: list[Reply] = []
         while not self.gone:
             try:
@@ -97,18 +97,18 @@ class EncoderChild:
         return found
 
     def kill(self) -> None:
-        """End it at once; `reaped` tells when it has ended."""
+        """Kill the process at once; `reaped` says when it has ended."""
         self._outgoing.clear()
         self.gone = True
         self._process.kill()
 
     def leave(self) -> None:
-        """Close the way to it, which asks it to end in order."""
+        """Close the pipe to the process, which asks it to end in order."""
         with contextlib.suppress(OSError):
             self._stdin.close()
 
     def reaped(self) -> bool:
-        """Whether it has ended; everything of it is released then. Never blocks."""
+        """Whether the process has ended; its handles are released then. Never blocks."""
         if self._process.poll() is None:
             return False
         if self.from_child >= 0:
@@ -123,7 +123,7 @@ class EncoderChild:
 
 
 class EncoderProcesses:
-    """The encoder process that runs, and those that were killed until each has ended."""
+    """The encoder process that runs, and the killed processes that have not ended yet."""
 
     def __init__(self, *, media_on_stdout: bool) -> None:
         self._media_on_stdout = media_on_stdout
@@ -132,11 +132,11 @@ class EncoderProcesses:
         self._spent = 0.0
 
     def start(self) -> None:
-        """Start the next one. Raises OSError."""
+        """Start the next process. Raises OSError."""
         self.current = EncoderChild(media_on_stdout=self._media_on_stdout)
 
     def discard(self) -> None:
-        """Kill the one that runs."""
+        """Kill the process that runs."""
         child, self.current = self.current, None
         if child is not None:
             child.kill()
@@ -144,18 +144,18 @@ class EncoderProcesses:
             self._dying.append(child)
 
     def reap(self) -> bool:
-        """Release those that have ended; whether some are left. Never blocks."""
+        """Release the killed processes that have ended, and return whether some are left. Never blocks."""
         self._dying = [child for child in self._dying if not child.reaped()]
         return bool(self._dying)
 
     def usage(self) -> tuple[float, int]:
-        """CPU seconds of all so far, and resident bytes of the one that runs. From any thread."""
+        """CPU seconds of all processes so far, and resident bytes of the one that runs. Any thread may call this."""
         child, spent = self.current, self._spent
         seconds, memory = (0.0, 0) if child is None else child.usage()
         return spent + seconds, memory
 
     def release(self, patience: float) -> None:
-        """End all; `reap` tells when they have ended. patience: seconds for the one that runs to end in order."""
+        """End all processes; `reap` says when they have ended. patience: seconds that the one that runs may take."""
         if (child := self.current) is not None:
             child.leave()
             limit, seconds = time.monotonic() + patience, child.usage()[0]

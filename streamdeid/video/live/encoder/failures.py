@@ -1,4 +1,4 @@
-"""Why a live output cannot be written, in words of our own: what FFmpeg says holds the address with its password."""
+"""Why a live output cannot be written, in this program's own words: FFmpeg's messages hold addresses and passwords."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ERRNO = {
 
 
 def reason_of(error: BaseException, opening: EncoderOpening | None) -> str:
-    """One line that says why, without a password. opening: what was being opened or written."""
+    """The reason of an error in one line without a password. opening: the output that was being opened or written."""
     network = opening is not None and opening.muxer == "rtsp"
     for kind, text in _STATUS:
         if isinstance(error, kind):
@@ -42,7 +42,7 @@ def reason_of(error: BaseException, opening: EncoderOpening | None) -> str:
         return "the server closed the connection" if network else "the reader has gone"
     if number in _ERRNO:
         return _ERRNO[number]
-    if network and opening is not None and number == errno.EIO:  # what FFmpeg makes of a name without an address
+    if network and opening is not None and number == errno.EIO:  # FFmpeg's error for a host name without an address
         host = urlsplit(opening.target).hostname
         return f"the host {host} is unknown" if is_unknown_host(opening.target) else "the connection failed"
     if isinstance(error, OSError) and number is not None and 0 < number < 1000:

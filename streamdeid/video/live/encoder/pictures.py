@@ -1,4 +1,4 @@
-"""Pictures for the encoder from planes: padded to even sides, or put into a frame of another size."""
+"""Makes the encoder's pictures from planes: padded to even sides, or scaled into a picture of another size."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _SWS_MATRICES = {"bt601": 5, "bt709": 1}
 
 
 def encoder_picture(planes: Planes, width: int, height: int, colour: Colour) -> av.VideoFrame:
-    """A yuv420p picture of width x height (even) with the planes in it.
+    """A yuv420p picture of width x height (both even) that holds the planes.
 
-    Planes that are one column or row short get the last one twice. Planes of any other size or colour are scaled,
-    with their proportions, into the middle of a black picture.
+    Where the planes lack one column or row, the last one is repeated. Planes of any other size or colour are scaled
+    in proportion and put into the middle of a black picture.
     """
     own_width, own_height = planes.size
     fits = own_width in (width - 1, width) and own_height in (height - 1, height)

@@ -1,7 +1,7 @@
-"""What a live sink and its encoder process say to each other over pipes: small binary headers, never pickle.
+"""Messages between a live sink and its encoder process over pipes: small binary headers, never pickle.
 
-To the process: an `EncoderOpening` as JSON (it may hold a password, so it goes over the pipe and nowhere else), frames
-as a header and three raw planes, and the wish to end. Back: one reply for each of them, with its number.
+The process gets an `EncoderOpening` as JSON (it may hold a password, so it goes through the pipe only), frames as a
+header and three raw planes, and the command to end. It sends one reply for each of them, with its number.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from streamdeid.core.frames import Colour, Planes
 CLOCK = 90_000
 """Ticks per second of the times of frames."""
 LARGEST_SIDE = 16_384
-"""Pixels; what is larger is a damaged header."""
+"""Pixels; a header with a larger side is damaged."""
 
 OPEN, FRAME, END = b"O", b"F", b"E"
 READY, OPENED, TAKEN, ENDED, FAILED = b"R", b"O", b"T", b"E", b"X"
 WRONG_PASSWORD = "the server wants a user and a password, or others (401)"
-"""The reason after which trying again at once could lock the user out."""
+"""A reason after which trying again at once could lock the user out."""
 _COMMAND = struct.Struct("<cI")
-"""Kind, bytes of JSON that follow."""
+"""Fields: kind, bytes of JSON that follow."""
 _FRAME = struct.Struct("<QqIIBB")
-"""Number, time in ticks, width, height, place of the matrix in `_MATRICES`, full range."""
+"""Fields: number, time in ticks, width, height, index of the matrix in `_MATRICES`, full range."""
 _REPLY = struct.Struct("<cQI")
-"""Kind, number of the frame, bytes of text that follow."""
+"""Fields: kind, number of the frame, bytes of text that follow."""
 _MATRICES = ("bt601", "bt709")
 
 
@@ -40,24 +40,24 @@ class EncoderOpening:
     """Everything the process needs to open an encoder and an output."""
 
     target: str
-    """What FFmpeg opens: an address, the absolute path of a file, or `pipe:1`."""
+    """The output that FFmpeg opens: an address, the absolute path of a file, or `pipe:1`."""
     muxer: str
     muxer_options: dict[str, str]
     codec: str
     codec_options: dict[str, str]
     width: int
     height: int
-    """Of the picture; the encoder's is even."""
+    """Size of the picture in pixels; the encoder pads it to even sides."""
     matrix: str
     full_range: bool
     rate: float
     """Frames per second, a hint for the encoder."""
     key_interval: float
-    """Seconds."""
+    """Seconds from one key frame to the next."""
     timeout: float
     """Seconds after which the kernel gives up a server that does not confirm data."""
     aspect: str = ""
-    """Width of a pixel by its height, as in `16/11`; empty where nothing is said."""
+    """Width of a pixel by its height, as in `16/11`; empty where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ class SentFrame:
 
     number: int
     time: int
-    """In ticks of `CLOCK`."""
+    """Time in ticks of `CLOCK`."""
     planes: Planes
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the process says: kind, number of the frame it is about, and the reason of a failure."""
+    """A reply of the process: its kind, the number of the frame it is about, and the reason of a failure."""
 
     kind: bytes
     number: int
@@ -80,18 +80,18 @@ class Reply:
 
 
 def open_command(opening: EncoderOpening) -> list[memoryview]:
-    """The bytes that ask for an opening."""
+    """The bytes of the command to open an output."""
     text = json.dumps(asdict(opening)).encode()
     return [memoryview(_COMMAND.pack(OPEN, len(text)) + text)]
 
 
 def end_command() -> list[memoryview]:
-    """The bytes that ask to finish the output."""
+    """The bytes of the command to finish the output."""
     return [memoryview(_COMMAND.pack(END, 0))]
 
 
 def frame_command(number: int, time: int, planes: Planes) -> list[memoryview]:
-    """The bytes of a frame; the planes are not copied when they lie in one piece. time: in ticks of `CLOCK`."""
+    """The bytes of a frame; planes that are contiguous in memory are not copied. time: in ticks of `CLOCK`."""
     width, height = planes.size
     matrix = _MATRICES.index(planes.colour.matrix)
     header = _FRAME.pack(number, time, width, height, matrix, planes.colour.full_range)
@@ -100,9 +100,9 @@ def frame_command(number: int, time: int, planes: Planes) -> list[memoryview]:
 
 
 def commands(handle: int) -> Iterator[EncoderOpening | SentFrame | None]:
-    """What the other side asks for, until it closes the pipe; None asks to finish the output.
+    """Yield the commands of the other side until it closes the pipe; None is the command to finish the output.
 
-    A command that was cut off is as good as none. Raises ValueError for a damaged one.
+    A command that is cut off ends the iteration. Raises ValueError for a damaged command.
     """
     while (head := _read(handle, _COMMAND.size)) is not None:
         kind, length = _COMMAND.unpack(head.data)
@@ -123,19 +123,19 @@ def commands(handle: int) -> Iterator[EncoderOpening | SentFrame | None]:
 
 
 def reply(handle: int, kind: bytes, number: int = 0, text: str = "") -> None:
-    """Send a reply. Raises OSError when nobody listens any more."""
+    """Send a reply. Raises OSError when the other end of the pipe is closed."""
     line = text.encode(errors="replace")
     os.write(handle, _REPLY.pack(kind, number, len(line)) + line)
 
 
 class Replies:
-    """Puts the pieces of replies together."""
+    """Puts replies together from the pieces that were read."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, piece: bytes) -> list[Reply]:
-        """The replies that are whole now."""
+        """Take the next piece and return the replies that are complete now."""
         self._rest += piece
         found = []
         while len(self._rest) >= _REPLY.size:

@@ -1,10 +1,10 @@
 """The process that encodes and sends a live output; `child` starts it.
 
-It is a process of its own because FFmpeg's RTSP muxer can hang where nothing interrupts it; `LiveSink` then kills it.
-Commands come over standard input, replies go to the handle that its argument names, and standard output is the media
-when that is the output. It imports no more than it must: the time to start is part of the time without a picture. It
-ignores the signals of a terminal, because its parent ends it in order, and ends when the parent has gone, even when the
-muxer hangs.
+It is a process of its own because FFmpeg's RTSP muxer can hang where nothing can interrupt it; `LiveSink` then kills
+the process. Commands come over standard input, replies go to the handle that the argument names, and the media go to
+standard output when that is the output. The process imports as little as possible, because viewers have no picture
+while it starts. It ignores the signals of a terminal, because its parent ends it in order. It ends when the parent has
+gone, even when the muxer hangs.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _GRACE = 2.5
 """Seconds to finish the output after the parent has gone."""
 _PARENT_CHECK = 1.0
 _MOST_UNSENT = 64 * 1024
-"""Bytes that wait in the kernel for a server; more would hold seconds of old pictures and hide that it hangs."""
+"""Most bytes that wait in the kernel for a server; more would be seconds of old pictures and hide that it hangs."""
 _MATRIX_TAGS = {"bt601": 6, "bt709": 1}
-"""ITU-T H.273."""
+"""Numbers of the matrices in ITU-T H.273."""
 _PIXELS_PER_THREAD = 1280 * 720
 _LEAST_STEP = CLOCK // 1000
-"""A millisecond: who copies the stream into MKV or FLV, which count in those, must not find two frames at one time."""
+"""A millisecond, in ticks: MKV and FLV count in milliseconds, and a copy must not have two frames at one time."""
 
 
 class LiveEncoder:
-    """An open output: pictures in, packets out at once. Raises av.FFmpegError, OSError and ValueError."""
+    """An open output that encodes each picture and sends it at once. Raises av.FFmpegError, OSError and ValueError."""
 
     def __init__(self, opening: EncoderOpening) -> None:
         self._opening = opening
@@ -72,14 +72,14 @@ class LiveEncoder:
         context.color_range = 2 if opening.full_range else 1
         if opening.aspect:
             context.sample_aspect_ratio = Fraction(opening.aspect)
-        # With slices for threads each thread costs quality, and the filter needs the cores.
+        # Threads work on slices, so each thread costs quality; and the filter needs the cores.
         context.thread_count = 1 if self._width * self._height <= _PIXELS_PER_THREAD else 2
         self._output.start_encoding()
         if opening.muxer == "rtsp":
             _keep_sockets_short(opening.timeout)
 
     def take(self, frame: SentFrame) -> None:
-        """Encode and send one frame. Times count from the first; one that does not rise is moved on a millisecond."""
+        """Encode and send one frame. Times count from the first frame; each is a millisecond after the last or more."""
         self._start = frame.time if self._start is None else self._start
         time = frame.time - self._start
         if self._last is not None:
@@ -105,9 +105,9 @@ class LiveEncoder:
 
 
 def serve(replies: int) -> None:
-    """Do what the parent asks for until it closes standard input. Raises OSError when it has gone.
+    """Carry out the parent's commands until it closes standard input. Raises OSError when the parent has gone.
 
-    After a failure to open it may ask again; after any other one the process has ended.
+    After a failure to open, the parent may ask again; after any other failure the process ends.
     """
     encoder: LiveEncoder | None = None
     opening: EncoderOpening | None = None
@@ -136,7 +136,7 @@ def serve(replies: int) -> None:
 
 
 def _keep_sockets_short(timeout: float) -> None:
-    """Let the kernel notice a server that has gone: it may be silent, as over UDP, or take nothing."""
+    """Let the kernel detect a server that has gone: one that is silent, as over UDP, or one that takes no data."""
     milliseconds = round(timeout * 1000)
     for name in os.listdir("/dev/fd"):
         handle = int(name)
@@ -159,9 +159,9 @@ def _keep_sockets_short(timeout: float) -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """Wait until the parent has gone, give the output a moment to be finished, and end whatever hangs."""
+    """Wait until the parent has gone and for `_GRACE` to finish the output; then end this process even if it hangs."""
     gone = select.poll()
-    gone.register(0, 0)  # reports nothing but the other end's closing
+    gone.register(0, 0)  # reports only that the other end was closed
     while not gone.poll(_PARENT_CHECK * 1000) and os.getppid() == parent:
         pass
     threading.Event().wait(_GRACE)
@@ -169,13 +169,13 @@ def _end_with_parent(parent: int) -> None:
 
 
 def run() -> None:
-    """The entry: one argument, the number of the handle for replies."""
+    """Run the process; its one argument is the number of the handle for replies."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     code = 0
     try:
         serve(int(sys.argv[1]))
-    except Exception:  # the parent has gone, or will see that this process has
+    except Exception:  # the parent has gone, or will see that this process has ended
         code = 1
     os._exit(code)
