@@ -19,7 +19,7 @@ TURNED, UPSIDE_DOWN, TILTED, FISHEYE, GREY, DIM, DARK, SOFT, HALF, NARROW, MIRRO
     "turned", "upside_down", "tilted", "fisheye", "grey", "dim", "dark", "soft", "half", "narrow", "mirrored", "wall",
 )  # fmt: skip
 """A quarter turn clockwise, of the pixels, and half a turn, as by a camera that hangs from a ceiling; 30 degrees
-against the clock; a barrel distortion; a camera by infrared light; half the grey levels, with a sensor's noise; a dark
+anticlockwise; a barrel distortion; a camera by infrared light; half the grey levels, with a sensor's noise; a dark
 picture, as of people before a bright door; half the detail; half the size; half the width, as by a recorder that keeps
 half of each line and does not say so; left and right exchanged, which shows how much was tuned to these very pixels;
 the clip side by side and row by row until the picture is about 1,920 pixels wide, so that the same heads are small in a
@@ -27,7 +27,7 @@ large one."""
 _LIGHT, _LUMA_NOISE, _CHROMA_NOISE = 0.5, 4.0, 2.5
 """Share of the grey levels, and of the colour, that `dim` leaves, and its noise: standard deviations in grey levels."""
 _TILT = 30.0
-"""Degrees by which `tilted` turns pictures against the clock."""
+"""Degrees by which `tilted` turns pictures anticlockwise."""
 _GAMMA, _BRIGHTEST, _COLOUR = 2.2, 0.6, 0.6
 """Of `dark`: exponent of the levels, their share and that of the colour that are left."""
 _WIDE = 1920
@@ -75,7 +75,7 @@ def upside_down_box(corners: Corners, size: Size) -> Corners:
 
 
 def tilted(planes: Planes) -> Planes:
-    """A picture turned against the clock by 30 degrees, whole; black around it."""
+    """A picture turned anticlockwise by 30 degrees, whole; black around it."""
     black = 0 if planes.colour.full_range else 16
     y = _tilted(planes.y, planes.size, 1, black)
     u, v = (_tilted(plane, planes.size, 2, 128) for plane in (planes.u, planes.v))

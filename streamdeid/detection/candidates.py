@@ -38,7 +38,7 @@ class Candidate:
     cut: bool
     """Whether a tile's edge may have cut it."""
     turn: int = 0
-    """Quarter turns against the clock after which the picture was searched (`quarter_turns`)."""
+    """Quarter turns anticlockwise after which the picture was searched (`quarter_turns`)."""
 
     @property
     def area(self) -> float:

@@ -57,7 +57,7 @@ class CloseLook:
         """Score of a face in a box (pixels of the frame, with an area) divided by `BAR`: below 1 there is no face.
 
         None instead of a value below 1 where it is too dark, or where too much of the view lies outside the picture
-        (anyway: only where it is too dark). turn: the quarter turns against the clock after which the head in the box
+        (anyway: only where it is too dark). turn: the quarter turns anticlockwise after which the head in the box
         stands upright. others: boxes of other faces, pixels; what is seen in their middles does not count.
         """
         # Border pixels are repeated outside: when the inside was mirrored there, a face with two noses was denied.

@@ -1,4 +1,4 @@
-"""Any other detector: a function of a picture that says where faces are."""
+"""A detector made of a function that a user gives: the function takes a picture and returns where faces are."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from streamdeid.detection.networks import Networks
 from streamdeid.errors import FailedClosed
 
 Find = Callable[[NDArray[np.uint8]], Iterable[Sequence[float]]]
-"""(image uint8 (height, width, 3), RGB) to faces: x0, y0, x1, y1 in pixels each, and a score 0 to 1 if there is one."""
+"""(image uint8 (height, width, 3), RGB) to faces: each x0, y0, x1, y1 in pixels, then a score 0 to 1 if it has one."""
 
 
 class PluggedIn:
-    """A detector made of a function, with the landmark model on each of its boxes.
+    """A detector made of a function; the landmark model looks at each box that the function returns.
 
-    find: see `Find`. It is believed: whatever it names is covered, by a redaction where the landmark model sees no
-    face. landmarks: False leaves the model out, and everything gets a redaction.
+    find: see `Find`. Its boxes are believed: a box in which the landmark model sees no face is redacted, too, without
+    landmarks. landmarks: False leaves the landmark model out, and all boxes are redacted without landmarks.
     """
 
     def __init__(self, find: Find, *, landmarks: bool = True) -> None:
@@ -30,7 +30,7 @@ class PluggedIn:
         self._landmarks = Landmarks(Networks(), quick=True) if landmarks else None
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
-        """Faces of an upright frame; boxes that miss the picture are left out. FailedClosed for what is no box."""
+        """Faces of an upright frame. Boxes outside the picture are left out. Raises FailedClosed for an invalid box."""
         width, height = frame.planes.size
         faces = []
         for row in self._find(rectangle_to_rgb(frame.planes, 0, 0, width, height)):

@@ -1,8 +1,8 @@
-"""Quarter turns: heads that lie are looked for in pictures that are turned until they stand upright.
+"""Quarter turns: the detector looks for heads that lie in pictures that are turned until such heads stand upright.
 
-None of the networks sees a face that lies on its side or is upside down: of 65 labelled ones, turned by 90 degrees,
-they missed 59, and of 66, by 180 degrees, 60. Who lies in a bed, bends down to the side, or is filmed by a camera that
-was mounted turned or hangs upside down is found in a turned picture.
+The networks hardly ever see a face that lies on its side or is upside down: of 65 labelled faces turned by 90 degrees
+they missed 59, and of 66 turned by 180 degrees 60. A person who lies in a bed or bends down to the side is found in a
+turned picture. So is a person filmed by a camera that was mounted turned or hangs upside down.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from streamdeid.core.arrays import Points
 
 UPSIDE_DOWN = 2
 TURNS = (1, 3, UPSIDE_DOWN)
-"""Quarter turns against the clock after which a picture shows heads upright that lie on their side, 1 for those that
-were turned with the clock, or that are upside down."""
+"""Quarter turns anticlockwise after which a picture shows heads upright that lie on their side or are upside down; 1 is
+for heads that were turned clockwise."""
 
 
 def turned(rgb: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
-    """A picture, uint8 (h, w, 3), after so many quarter turns against the clock."""
+    """A picture, uint8 (h, w, 3), after `turn` quarter turns anticlockwise."""
     return np.ascontiguousarray(np.rot90(rgb, turn)) if turn else rgb
 
 
 def turned_back(points: Points, turn: int, size: tuple[float, float]) -> Points:
-    """Points (..., 2) of such a picture in the one before; size: width and height of that one, pixels."""
+    """Points (..., 2) of a turned picture, in the picture before the turn; size: width and height of that, pixels."""
     if not turn:
         return points
     x, y = points[..., 0], points[..., 1]
@@ -36,7 +36,7 @@ def turned_back(points: Points, turn: int, size: tuple[float, float]) -> Points:
 
 
 def boxes_turned_back(boxes: Points, turn: int, size: tuple[float, float]) -> Points:
-    """Boxes (n, 4) of such a picture in the one before, as `turned_back`."""
+    """Boxes (n, 4) of a turned picture, in the picture before the turn; arguments as for `turned_back`."""
     if not turn:
         return boxes
     corners = turned_back(boxes.reshape(-1, 2, 2), turn, size)
@@ -44,12 +44,12 @@ def boxes_turned_back(boxes: Points, turn: int, size: tuple[float, float]) -> Po
 
 
 def turn_of(angle: float) -> int:
-    """The quarter turns against the clock, 0 to 3, after which a head of a roll stands most upright; angle: that roll,
+    """The quarter turns anticlockwise, 0 to 3, after which a head stands most upright; angle: the roll of the head,
     clockwise on the screen, radians."""
     return round(angle / (math.pi / 2)) % 4
 
 
 def aside(angle: float, turn: int) -> float:
-    """How far from upright a head of a roll still is after so many quarter turns, radians from 0; angle as in
+    """How far from upright a head still is after `turn` quarter turns anticlockwise, radians, 0 or more; angle as in
     `turn_of`."""
     return abs(math.remainder(angle - turn * math.pi / 2, 2 * math.pi))

@@ -1,4 +1,4 @@
-"""Keeps from the user what libraries in C++ write to stderr when they start."""
+"""Hides from the user what C++ libraries write to stderr when they start."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _turn = threading.Lock()
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing that is written to file descriptor 2 comes through, unless our own log is at debug level.
+    """Discard everything that is written to file descriptor 2, unless our own log is at debug level.
 
-    mediapipe and LiteRT ask no logging set-up (absl is not initialised in the wheel), so the file descriptor itself
-    points elsewhere for as long as a network starts and sees its first picture; after that they are silent. Lines that
-    other threads write to stderr in that time are lost. One thread at a time: of two the second would keep, and put
-    back, what the first had pointed elsewhere.
+    mediapipe and LiteRT follow no logging set-up (absl is not initialised in the wheel). So the file descriptor itself
+    points to the null device while a network starts and sees its first picture; after that the libraries are silent.
+    Lines that other threads write to stderr in that time are lost. Only one thread enters at a time: a second one would
+    save, and later restore, the descriptor that the first one had already redirected.
     """
     if logging.getLogger("streamdeid").isEnabledFor(logging.DEBUG):
         yield

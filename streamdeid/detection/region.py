@@ -1,4 +1,4 @@
-"""Where the landmark model looks."""
+"""The region of a picture that the landmark model looks at."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class LandmarkRegion:
     """Clockwise on the screen, radians: the roll of the face in it."""
 
     def moved(self, camera: CameraMotion) -> LandmarkRegion:
-        """The same after the camera moved."""
+        """The same region after the camera moved."""
         x, y = camera(np.array(self.centre)).tolist()
         return LandmarkRegion((x, y), self.side * camera.scale, self.angle + camera.angle)

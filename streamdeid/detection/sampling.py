@@ -1,11 +1,11 @@
-"""What mediapipe's graphs do to a picture before a network sees it: a square of it, sampled, as float32.
+"""Samples a square of a picture, as float32, for a network, exactly as mediapipe's graphs do.
 
-The networks see every detail of it: where two rows are averaged, 8 bits rounded up or not move the detector's box by
-0.4 % of its width and its score by .005. So the sampling is the graphs', to the bit: OpenCV's `warpPerspective`,
-bilinear, in 32nds of a pixel, its results rounded to 8 bits. It maps corners to corners and takes
-them for the middles of pixels: value (i, j) of the input is the picture at the square's corner plus i and j steps.
-Nothing is averaged: whoever gives a picture much larger than the input has averaged it before
-(`colour.rectangle_to_rgb`).
+The networks react to every detail of the sampling: where two rows are averaged, rounding 8 bits up or not moves the
+detector's box by 0.4 % of its width and its score by .005. So the sampling equals that of the graphs to the bit:
+OpenCV's `warpPerspective`, bilinear, in 32nds of a pixel, its results rounded to 8 bits. It maps corners to corners
+and takes them for the middles of pixels: value (i, j) of the input is the picture at the square's corner plus i and j
+steps. The functions here do not average pixels: a caller that has a picture much larger than the input has to average
+it before (`colour.rectangle_to_rgb`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from streamdeid.detection.region import LandmarkRegion
 def letterboxed(rgb: NDArray[np.uint8], out: NDArray[np.float32]) -> tuple[float, float, float]:
     """A whole RGB picture (h, w, 3) in the middle of a square input (side, side, 3), -1 to 1, black around it.
 
-    A quarter of what OpenCV needs where no pixels are mixed: a picture of the input's size, or of twice that.
+    Takes a quarter of OpenCV's time where no pixels are mixed: for a picture of the input's size or of twice that size.
     Returns the picture's pixels in a step of the input, and the place of the input's corner in the picture, x and y.
     Twin: tests/network_twins.py.
     """
@@ -58,7 +58,7 @@ def letterboxed(rgb: NDArray[np.uint8], out: NDArray[np.float32]) -> tuple[float
 
 
 def rotated(rgb: NDArray[np.uint8], region: LandmarkRegion, out: NDArray[np.float32]) -> None:
-    """A region of an RGB picture (h, w, 3), 0 to 1, its border repeated, as an input (side, side, 3)."""
+    """Write a region of an RGB picture (h, w, 3), its border repeated, to an input `out` (side, side, 3), 0 to 1."""
     side = out.shape[0]
     corners = cv2.boxPoints((region.centre, (region.side, region.side), math.degrees(region.angle)))
     into = np.array([[0, side], [0, 0], [side, 0], [side, side]], np.float32)

@@ -1,14 +1,14 @@
-"""A second look at what may be a face: does another network see one there, too?
+"""A second look at what may be a face: a second network says whether it sees a face there, too.
 
-The detector's score does not tell a small or turned face from a rabbit, a fist or the back of a head. Two networks of
-different making err on different things: mediapipe's takes ears, fingers and lamps for faces, YuNet drawn animals and
-hands. So the evidence of a sighting is the mean of both scores. Where that decides nothing, mediapipe's network is
-shown the place at two sizes, plain and mirrored, and the mean with those replaces its own score: it keeps seeing true
-faces and loses others.
+The detector's score does not tell a small or turned face from a rabbit, a fist or the back of a head. Two independent
+networks err on different things: mediapipe's takes ears, fingers and lamps for faces, YuNet takes drawn animals and
+hands for faces. So the evidence of a sighting is the mean of both scores. Where the mean decides nothing, mediapipe's
+network is shown the place at two sizes, plain and mirrored, and the mean of its score and of those views' scores
+replaces its score: it sees true faces in these views, too, and other things no longer.
 
-Measured on 2,664 sightings in 18 clips (at most 36 frames each): at the evidence that keeps 97 % of the sightings of
-14 pixels and up on faces, 60 of 1,115 that touch no box of an independent detector are kept by the mean of two, 40
-with the views, and 974 by mediapipe's score and views alone.
+Measured on 2,664 sightings in 18 clips (at most 36 frames each), at the evidence that keeps 97 % of the sightings of
+14 pixels and up on faces: of 1,115 sightings that touch no box of an independent detector the mean of both scores
+keeps 60, the mean with the views 40, and mediapipe's score and views alone keep 974.
 """
 
 from __future__ import annotations
@@ -35,48 +35,48 @@ from streamdeid.detection.yunet import YuNet
 _FAINTEST = 0.05
 """Scores below this count as nothing seen."""
 _GLANCE = ((32, 0, 0, False), (32, 96, 0, True), (48, 0, 96, True), (48, 96, 96, False))
-"""Views of a glance, all in one picture: width of the face, place of the view, mirrored. One run of the network."""
+"""Views of a glance, in one picture for one run of the network: width of the face, place of the view, mirrored."""
 _GLANCE_SIDE = INPUT // 2
 _OPEN = (0.4, 0.65)
-"""A mean of two networks between these is followed by a glance, which can bring it to the other side of the default
-threshold of 0.5; others it hardly could."""
+"""If the mean of two networks lies between these, a glance follows: it can move such a mean to the other side of the
+default threshold of 0.5. It hardly ever could move other means so far."""
 _WIDTH, _SIDE = 64, 128
-"""Width of the face, and side of the picture, that YuNet sees: with more around the face it sees fewer of them (92, 85,
+"""Width of the face, and side of the picture, that YuNet sees: with more around the face it sees fewer faces (92, 85,
 82 % of the true sightings at 20 false ones with the face 1/2, 0.3 and 1/4 of the side)."""
 _LIKE = (0.4, 2.2)
-"""Longer side of what YuNet finds over that of the box asked about: brows to chin, or the head."""
+"""Limits of the longer side of YuNet's box over that of the box asked about: it holds brows to chin, or the head."""
 FOLLOWED = 0.5
-"""Score from which YuNet alone finds again what the detector had found and lost: the library's own bar."""
+"""Score from which YuNet alone finds a face that the detector had found and lost: the library's own bar."""
 _CONTRAST = (64.0, 4.0)
-"""Grey levels that are stretched to the whole range at most, and the largest gain: faces in the dark are seen, noise
-on a wall is not made one."""
+"""The least span of grey levels that is stretched to the whole range, and the largest gain: faces in the dark are seen,
+and noise on a wall does not become a face."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a second look says of a sighting."""
+    """The result of a second look at a sighting."""
 
     evidence: float
-    """How sure it is, 0 to 1, that it is a face."""
+    """How sure it is, 0 to 1, that the sighting is a face."""
     keypoints: Keypoints | None
     """What YuNet saw there, in pixels of the frame; None where it saw nothing."""
 
 
 class SecondLook:
-    """Looks again at places of a picture. Holds running networks."""
+    """Looks a second time at places of a picture. Holds running networks."""
 
     def __init__(self, networks: Networks, yunet: YuNet, glances: bool = True) -> None:
-        """glances: whether mediapipe's network is asked again where both decide nothing; a third network makes that
-        needless (`close_look`)."""
+        """glances: whether mediapipe's network looks again where both scores decide nothing; with a third network
+        (`close_look`) this is not needed."""
         self._yunet = yunet
         self._detect = networks.detector(_FAINTEST) if glances else None
 
     def look(self, planes: Planes, box: Box, score: float, others: Sequence[Box] = (), turn: int = 0) -> Look:
         """How sure it is that what the detector saw with this score is a face. box in pixels, with an area; turn: the
-        quarter turns against the clock after which the head in it stands upright.
+        quarter turns anticlockwise after which the head in it stands upright.
 
-        others: boxes of faces that are known. What YuNet sees of them says nothing about this one: without that a
-        candidate on somebody's hair was believed by the face below it.
+        others: boxes of faces that are known. When YuNet sees one of these, that says nothing about this box: without
+        the rule, a candidate on a person's hair got the evidence of the face below it.
         """
         keypoints = self.keypoints(planes, box, others, turn)
         seen = likeness(keypoints)
@@ -92,19 +92,19 @@ class SecondLook:
             self._detect.close()
 
     def near(self, planes: Planes, box: Box, others: Sequence[Box] = (), turn: int = 0) -> Keypoints | None:
-        """A face of about the size of the box, near it, that YuNet is sure of; or None. As `keypoints` otherwise."""
+        """The face near the box that YuNet is sure of, as `keypoints`; None if its score is below `FOLLOWED`."""
         found = self.keypoints(planes, box, others, turn)
         return found if found is not None and found.score >= FOLLOWED else None
 
     def keypoints(self, planes: Planes, box: Box, others: Sequence[Box] = (), turn: int = 0) -> Keypoints | None:
-        """The face of about the size of the box, near it, that YuNet is surest of, in pixels of the frame; or None.
+        """The face near the box and of about its size with YuNet's highest score, in pixels of the frame; or None.
 
         box in pixels, with an area; others and turn: as in `look`.
 
-        At the picture's border it is asked twice. With what is inside mirrored outside it is surest that there is a
-        face, but half a face and its mirror image are one to it, whose middle is the border: of 334 faces of all clips,
-        cut by 15 or 30 % at the left or right, its points were wrong at 44 to 64 %. With repeated pixels they are wrong
-        at 1 to 7 %, but from 45 % on it sees fewer of them.
+        At the picture's border YuNet is run twice. If the picture is mirrored beyond the border, YuNet is surest that
+        there is a face, but takes half a face and its mirror image for one face, whose middle is the border: of 334
+        faces of all clips, cut by 15 or 30 % at the left or right, its points were wrong at 44 to 64 %. If the border's
+        pixels are repeated, its points are wrong at 1 to 7 %, but from a cut of 45 % on it sees fewer of the faces.
         """
         mirrored = self._surest(planes, box, others, turn, cv2.BORDER_REFLECT)
         if shown(planes.size, box, _SIDE / _WIDTH) == 1:
@@ -115,7 +115,7 @@ class SecondLook:
         return replace(plain if plain.score >= FOLLOWED else mirrored, score=max(plain.score, mirrored.score))
 
     def _surest(self, planes: Planes, box: Box, others: Sequence[Box], turn: int, outside: int) -> Keypoints | None:
-        """As `keypoints`, with something outside the picture (`view`)."""
+        """As `keypoints`, in one run; outside: what is seen outside the picture, as for `view`."""
         found = self._yunet(stretched(turned(view(planes, box, _WIDTH, _SIDE, outside), turn)))
         found = five_turned_back(found, turn, (_SIDE, _SIDE))
         same = _in_view(found, np.full(2, _SIDE / 2), _WIDTH)
@@ -128,8 +128,8 @@ class SecondLook:
         return best
 
     def turns(self, planes: Planes, box: Box, turns: Sequence[int]) -> list[int]:
-        """Those of some quarter turns against the clock after which YuNet sees a face in a box, the surest first. All
-        of them in one small picture: three turns cost about one and a half times one of `keypoints`."""
+        """Those of the given quarter turns anticlockwise after which YuNet sees a face in a box, the highest score
+        first. All turns are in one small picture: three cost about one and a half times as much as `keypoints`."""
         if not turns:
             return []
         width, side = 3 * _WIDTH // 4, 3 * _SIDE // 4
@@ -143,12 +143,12 @@ class SecondLook:
 
 
 def likeness(keypoints: Keypoints | None) -> float:
-    """How much a place looks like a face, 0 to 1, whatever the detector said. keypoints: what YuNet saw there."""
+    """How much a place looks like a face, 0 to 1, without the detector's score. keypoints: what YuNet saw there."""
     return 0.0 if keypoints is None else keypoints.score
 
 
 def _glance(detect: Detects, planes: Planes, box: Box, turn: int) -> float:
-    """Mean over the views of the best score of what is found in the middle of each."""
+    """Mean, over the views of a glance, of the best score of a face in the middle of the view; 0 for none."""
     picture = np.empty((INPUT, INPUT, 3), np.uint8)
     for width, x, y, mirrored in _GLANCE:
         seen = turned(view(planes, box, width, _GLANCE_SIDE), turn)
@@ -163,7 +163,8 @@ def _glance(detect: Detects, planes: Planes, box: Box, turn: int) -> float:
 
 
 def stretched(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A picture, uint8 (h, w, 3), whose 2nd to 98th percentile of luma fill the range, as far as `_CONTRAST` allows."""
+    """The picture, uint8 (h, w, 3), with its 2nd to 98th percentile of luma stretched to the whole range, within the
+    limits of `_CONTRAST`."""
     counts = np.bincount(cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY).ravel(), minlength=256).cumsum()
     low, high = (float(np.searchsorted(counts, share * counts[-1])) for share in (0.02, 0.98))
     gain = min(max(255.0 / max(high - low, _CONTRAST[0]), 1.0), _CONTRAST[1])
@@ -172,9 +173,9 @@ def stretched(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def view(planes: Planes, box: Box, width: int, side: int, outside: int = cv2.BORDER_REFLECT) -> NDArray[np.uint8]:
-    """A square RGB picture, uint8 (side, side, 3), in whose middle the box is `width` pixels wide (its longer side).
+    """A square RGB picture, uint8 (side, side, 3), with the box in its middle, its longer side `width` pixels long.
 
-    outside: what is seen outside the picture, OpenCV's word for it; by default what lies inside its border, mirrored.
+    outside: OpenCV's border type for what lies outside the frame; by default the frame is mirrored at its border.
     """
     scale = width / max(box[2] - box[0], box[3] - box[1])
     left, top, reach = _seen(box, width, side)
@@ -193,8 +194,8 @@ def view(planes: Planes, box: Box, width: int, side: int, outside: int = cv2.BOR
 
 
 def shown(size: tuple[int, int], box: Box, times: float) -> float:
-    """Share of a view that is picture: of a square about a box, `times` as large as its longer side, all in pixels of a
-    picture of a size (width, height)."""
+    """Share of a view that lies inside the picture. The view is a square about the box, `times` as large as the box's
+    longer side; box in pixels of a picture of `size` (width, height)."""
     half = times * max(box[2] - box[0], box[3] - box[1]) / 2
     inside = 1.0
     for low, high, limit in ((box[0], box[2], size[0]), (box[1], box[3], size[1])):
@@ -204,7 +205,7 @@ def shown(size: tuple[int, int], box: Box, times: float) -> float:
 
 
 def _seen(box: Box, width: int, side: int) -> tuple[int, int, int]:
-    """Left and upper edge, and side, in pixels of the frame, of what `view` shows."""
+    """Left and upper edge, and side, of the square that `view` shows, in pixels of the frame."""
     x0, y0, x1, y1 = box
     half = side / width * max(x1 - x0, y1 - y0) / 2
     left, top = (math.floor(c - half) & ~1 for c in ((x0 + x1) / 2, (y0 + y1) / 2))
@@ -212,14 +213,14 @@ def _seen(box: Box, width: int, side: int) -> tuple[int, int, int]:
 
 
 def _in_view(found: FiveFaces, middle: NDArray[np.float64], width: int) -> NDArray[np.bool_]:
-    """Which of the faces found, (n,), are about the one of a view that is `width` pixels wide in its middle, (2,)."""
+    """Which of the faces found, (n,), match the face that a view shows `width` pixels wide about its middle, (2,)."""
     away = np.abs((found.boxes[:, :2] + found.boxes[:, 2:]) / 2 - middle).max(axis=1)
     sides = (found.boxes[:, 2:] - found.boxes[:, :2]).max(axis=1)
     return np.asarray((away < 0.6 * width) & (sides > _LIKE[0] * width) & (sides < _LIKE[1] * width), np.bool_)
 
 
 def _of_others(found: Keypoints, box: Box, others: Sequence[Box]) -> bool:
-    """Whether what was found is rather the face in another box than in this one, all in pixels."""
+    """Whether the face found overlaps another box more than this one, all in pixels."""
     if not len(others):
         return False
     shared = overlap(np.array([as_detected(found.box)]), np.array([box, *others]))[0]

@@ -2,7 +2,7 @@
 
 It finds faces that the tiles do not see (profiles, heads seen from above, small ones), and it tells a face from a
 sleeve or a head of hair better than the other two together. The bars were chosen on 190 true heads in 43 frames of ten
-clips, judged by eye; docs/methods.md 8.3 says what they did on others.
+clips, judged by eye; docs/methods.md 8.3 gives the results on other clips.
 """
 
 from __future__ import annotations
@@ -29,76 +29,76 @@ from streamdeid.detection.tiles import least_face, within
 from streamdeid.detection.turned_survey import SeenAside, seen_turned
 
 FOUND = 0.3
-"""Score from which something may be a face that was not known: of 219 heads in 49 frames 200 have it, and 0.35 other
-places a frame."""
+"""Score from which something may be a new face: of 219 heads in 49 frames 200 reach it, and 0.35 other places per
+frame."""
 _CLOSE = 120.0
-"""Width from which it does not deny a face: so close to the camera one is larger than those that the network knows. It
-sees nothing in a frontal face of 400 pixels (lp_d14). What it does see there, and in the dark, counts: in 106
-frames of all clips, eight variants each, it found 499 faces and one place without one there above the bar."""
+"""Width of a face from which the network does not deny it: a face so close to the camera is larger than those that the
+network knows. It sees nothing in a frontal face of 400 pixels (lp_d14). A face that it does see close by or in the dark
+counts: in 106 frames of all clips, eight variants each, it saw 499 faces and one false one there above the bar."""
 DARK = 24.0
-"""Grey levels of a place's contrast below which it does not deny a face: of 107 heads in 24 frames that were darkened
-to 40, 25, 15 and 8 % it did not see 7 % of those with 16 to 24, 13 with 8 to 16 and 76 with less, and 2.5 % of all
-others."""
+"""Contrast of a place, grey levels, below which the network does not deny a face: of 107 heads in 24 frames that were
+darkened to 40, 25, 15 and 8 % it missed 7 % of those with a contrast of 16 to 24, 13 % with 8 to 16, 76 % with less,
+and 2.5 % of all others."""
 _BARS = ((8.0, 0.09), (12.0, 0.15), (16.0, 0.27), (40.0, 0.375))
-"""Width of a face in the network's picture, pixels, and score below which nothing so large is a face. Of 190 heads
-judged by eye one in twenty has 0.15, 0.20, 0.42 and 0.57 at most. Of the tracks of 8 clips that are a face by eye and
-were surveyed all 63 are above the bar by a third once at least, of 80 that are none 5."""
+"""Width of a face in the network's picture, pixels, and score below which nothing of that size is a face. Of 190 heads
+judged by eye one in twenty has at most 0.15, 0.20, 0.42 and 0.57. The surveyed tracks of 8 clips, judged by eye: all 63
+that are faces exceed the bar by a third at least once, and so do 5 of 80 that are not."""
 _LIKELY, _SURE, _RISE = 1.33, 0.5, 0.6
-"""An opinion, the evidence that is as good, and by how much that rises with it. Of true heads one in twenty has 1.4 to
-2.1, by size; an animated rabbit has 1.25 and a jacket's print 1.2."""
+"""An opinion, the evidence that is equivalent to it, and by how much evidence rises per unit of opinion. Of true heads
+one in twenty has at most 1.4 to 2.1, by size; an animated rabbit has 1.25 and a jacket's print 1.2."""
 _INNER = 1 / 3
-"""Half side of the middle of a box, share of its own, in which a face would have its middle."""
+"""Half the side of the middle part of a box, in which a face has its middle, as a share of the box's side."""
 _CALM = 10
-"""Times as long between two looks while nothing is in doubt: it is for who comes in unseen by the tiles."""
+"""Factor of the time between two looks while nothing is in doubt: they find people who come in unseen by the tiles."""
 _NEW = 1 / 5
-"""Share of the picture's longer side that comes into view before a camera that moves, from which all is looked at."""
+"""When the camera moves, the share of the picture's longer side that has to be new before the whole is looked at."""
 _LARGER, _WIDE, _LONGEST = 1.5, 1920, 2.0
-"""The picture is enlarged so many times at most; for one with a longer side than this the network's is larger, too, so
-many times at most."""
+"""The largest enlargement of a picture; the longer side, pixels, from which the network's picture is larger, too; and
+how many times larger it is at most."""
 _SHAPE = 9 / 16
-"""Shorter side over the longer one of the pictures that the side is given for."""
+"""Shorter side over longer side of the pictures for which the network's `side` is given."""
 _REDUCED, _REDUCED_LIVE = 0.76, 0.7
-"""A picture of which the network sees less than this share of each side is looked at in windows, too, four of its own
-size and up to twice as fine. In 720p it sees .75: of 330 photographed people of 16 and 20 pixels there 30 were open
-without windows, and 9 with them. To see all of it in its own size instead found as many and cost as much, but soft
-faces looked less like faces then: 5 more of 711 labelled ones were open. The second share is for pictures that do not
-wait, or for which the network's is smaller than 960: there windows of 720p keep the whole look waiting, and 13 of 181
+"""If the network's scale is below this, the picture is looked at in windows, too: four of the size of the network's
+picture and up to twice as fine. In 720p the scale is .75: of 330 photographed people of 16 and 20 pixels there 30 were
+open without windows, and 9 with them. One look at all of it in its own size found as many and cost as much, but soft
+faces then looked less like faces: 5 more of 711 labelled ones were open. The second share holds for pictures that do
+not wait, or for a network's picture below 960: there windows of 720p delay the look at the whole picture, and 13 of 181
 labelled faces were open live instead of 8. Of 237 faces of 12 to 24 pixels in clips repeated until they are 1,920
 pixels wide 154 were open without windows and close tiles, and 36 with them. Windows of another size, with a network of
 their own, held 137 MiB more in 1080p (when OpenCV ran them)."""
 _FEW_BELOW = 960
-"""Longer side of the network's picture below which there are as few."""
+"""Longer side of the network's picture, pixels, below which the second share holds, so that there are fewer windows."""
 _SEAM = 48
-"""Pixels of the network's picture that neighbouring windows share: faces up to this size are whole in one of them. In
-windows it speaks of small ones only: they are what the windows are for, and of larger things it saw a coat of arms
-again and again."""
+"""Pixels of the network's picture that neighbouring windows share: faces up to this size are whole in one of them. A
+window reports only small faces, since it serves to find those. Among larger things the network took a coat of arms for
+a face again and again."""
 _SMALL = 24.0
-"""Longer side, pixels of the frame, up to which windows speak of faces in any picture: a face of 16 pixels from ear to
-ear is 20 high, and 15 of the network's in a picture of 1,280."""
+"""Longer side, pixels of the frame, up to which windows report faces in any picture: a face of 16 pixels from ear to
+ear is 20 high, which is 15 of the network's pixels in a picture of 1,280."""
 _BESIDE_SEAM = 0.5
-"""Widths of a face beside it that a window has to show before it denies one there."""
+"""Margin around a box, share of its longer side, that a window has to show before it denies a face there."""
 _OWED, _WINDOWS, _CALM_WINDOWS = Fraction(1, 10), 2, 4
-"""Pauses before a window over those between two looks at the whole picture: in the first round after a start or a cut,
-then, and while nothing is in doubt. Who is far away stays for long, and those who are there at the start are found
-within a second; a window of 1080p costs as much as the whole picture, so this adds half of that, and while all is calm
-more than twice as much as there was."""
+"""Pause before a window, over the time between two looks at the whole picture: in the first round after a start or a
+cut; after that round; and while nothing is in doubt. A person who is far away stays for long, and those who are there
+at the start are found within a second. A window of 1080p costs as much as the whole picture, so windows add half of the
+survey's cost, and while all is calm more than twice its cost."""
 _ASIDE = 4
-"""Pauses between two looks at the turned picture, one turn after another, while nobody is known to lie; twice as many
-where the upright one is always due. They are for who is too small for the turned tiles, above all before a camera that
-hangs upside down."""
+"""Pause between two looks at the turned picture, one turn after another, over that between two looks at the upright
+one, while no head is known to lie; twice as long where the upright one is always due. These looks are for heads that
+are too small for the turned tiles, above all before a camera that hangs upside down."""
 _SELDOM_LYING = 2
-"""Looks at the upright picture after which the turned one has its turn where heads lie and both are always due."""
+"""Looks at the upright picture between two at the turned one, where heads lie and both are always due."""
 
 
 class Part(NamedTuple):
-    """What is looked at of a picture."""
+    """The part of a picture that one look covers, and its turn."""
 
     region: Box
     """Pixels."""
     window: Box | None = None
-    """Its limits, if it is not all."""
+    """The limits of the region (`limits`), if it is not the whole picture."""
     turn: int = 0
-    """Quarter turns against the clock after which it is looked at."""
+    """Quarter turns anticlockwise after which the network looks at it."""
 
 
 @dataclass(frozen=True)
@@ -106,26 +106,26 @@ class Surveyed:
     """What a survey found in a frame."""
 
     faces: tuple[Keypoints, ...]
-    """Those of a score of `FOUND` and up, in pixels of the frame."""
+    """The faces with a score of `FOUND` or more, in pixels of the frame."""
     _seen: Seen
-    """Its cells and sides in pixels of the frame."""
+    """The network's output; its cells and sides are in pixels of the frame."""
     _scale: float
-    """Pixels of the network's picture for one of the frame."""
+    """Pixels of the network's picture per pixel of the frame."""
     _green: NDArray[np.uint8]
-    """(h, w): of the picture that was given to the network, before that was enlarged."""
+    """(h, w): green of the picture that was given to the network, before it was enlarged."""
     _unit: float
-    """Pixels of that for one of the frame."""
+    """Pixels of `_green` per pixel of the frame."""
     _corner: tuple[int, int] = (0, 0)
-    """Where its upper left corner lies in the frame, pixels."""
+    """Where the upper left corner of that picture lies in the frame, pixels."""
     _window: Box | None = None
-    """What it shows of the frame, pixels, where that is not all; infinite where it ends with the frame ..."""
+    """The part of the frame that was looked at, pixels, if not all of it; infinite where it ends with the frame ..."""
     _most: float = math.inf
-    """... and the longer side of the largest face that it speaks of then, pixels of the frame."""
+    """... and the longer side of the largest face that is reported then, pixels of the frame."""
 
     def opinion(self, box: Box) -> float | None:
-        """How much a face is in a box, pixels of the frame, over the bar for its size: below 1 for none. None for one
-        that is too small for the network to say, for one that is not all in the window, or too large for it, and where
-        it cannot deny a face and sees none."""
+        """The network's score for a face in a box, pixels of the frame, over the bar for its size: below 1 for no face.
+        None for a box that is too small for the network, not wholly in the window, or too large for the window; and
+        where the network sees no face but cannot deny one (`denies`)."""
         x0, y0, x1, y1 = (v - self._corner[axis] for v, axis in zip(box, (0, 1, 0, 1), strict=True))
         side = max(x1 - x0, y1 - y0)
         width = side * self._scale
@@ -142,13 +142,13 @@ class Surveyed:
         return said if said >= 1 or self.denies(box) else None
 
     def evidence(self, box: Box, opinion: float | None) -> float:
-        """How surely there is a face in a box in which one was found, 0 to 1; opinion: of it."""
+        """How surely there is a face in a box in which a face was found, 0 to 1; opinion: that of the box."""
         told = _LIKELY if opinion is None else opinion if self.denies(box) else max(opinion, _LIKELY)
         return float(np.clip(_SURE + _RISE * (told - _LIKELY), 0.0, 1.0))
 
     def denies(self, box: Box) -> bool:
-        """Whether it would be believed that there is no face in a box, pixels of the frame: not close to the camera, in
-        the dark, or beside a window's seam."""
+        """Whether the network is believed if it sees no face in a box, pixels of the frame: not for a face close to the
+        camera, in the dark, or beside a window's seam."""
         side = max(box[2] - box[0], box[3] - box[1])
         if side * self._scale >= _CLOSE or self._contrast(box) < DARK:
             return False
@@ -157,7 +157,7 @@ class Surveyed:
         return self._window is None or within(around, self._window)
 
     def _contrast(self, box: Box) -> float:
-        """`contrast` of what is in a box; 0 outside the picture."""
+        """`contrast` of the picture in a box, pixels of the frame; 0 outside the picture."""
         x0, y0, x1, y1 = (
             max(0, round((v - self._corner[axis]) * self._unit)) for v, axis in zip(box, (0, 1, 0, 1), strict=True)
         )
@@ -165,12 +165,12 @@ class Surveyed:
 
 
 class Survey:
-    """Looks at a whole picture every so many seconds, and at a large one in windows between."""
+    """Looks at the whole picture every so many seconds, and in between at windows of it if it is large."""
 
     def __init__(self, weights: bytes, seconds: float, side: int, beside: bool = False) -> None:
-        """seconds: between two looks; the first is due at once. side: longer side of the network's picture, pixels, if
-        the picture is as wide as 16:9; one that is higher is reduced to as many pixels. beside: pictures do not wait
-        for it, so that there are fewer windows."""
+        """seconds: between two looks; the first is due at once. side: longer side of the network's picture, pixels, for
+        pictures of 16:9; a picture that is less wide is reduced to as many pixels. beside: pictures do not wait
+        for the survey, so that there are fewer windows."""
         few = beside or side < _FEW_BELOW
         self._reduced, self._small = (_REDUCED_LIVE, 0.0) if few else (_REDUCED, _SMALL)
         self._weights, self._seconds, self._side = weights, Fraction(seconds), side
@@ -183,12 +183,12 @@ class Survey:
         self._last_window: Fraction | None = None
         self._last_aside: Fraction | None = None
         self._lately: dict[int, Fraction] = {}
-        """When the picture was looked at last in the turns in which heads lie."""
+        """Time of the last look at the picture in each of the turns in which heads lie."""
         self._turns: tuple[int, ...] = (0,)
         self._last_turned_window: Fraction | None = None
         self._next_turned = self._next_aside = 0
         self._upright = 0
-        """Looks at the upright picture since the last one at the turned one."""
+        """Looks at the upright picture since the last look at the turned one."""
         self._owed = self._next = 0
         self._turn_of_window = False
         self._view: InView | None = None
@@ -206,44 +206,44 @@ class Survey:
         self.restart()
 
     def moved(self, motion: CameraMotion) -> None:
-        """The camera moved before the next picture: that is looked at if much of it is new, however calm it is."""
+        """The camera moved before the next picture: that is looked at if much of it is new, even while all is calm."""
         if self._view is not None and self._view.moved(motion) is not None:
             self._last = None
             self._lately = {}
 
     def look_for(self, turns: Collection[int]) -> None:
-        """Look after these quarter turns, 0 among them, as often as at the upright picture from now on."""
+        """From now on look at the picture in these quarter turns (0 is one of them) as often as at the upright one."""
         self._turns = tuple(turns)
         self._lately = {turn: last for turn, last in self._lately.items() if turn in turns}
 
     @property
     def finer(self) -> bool:
-        """Whether the pictures are looked at in windows, too."""
+        """Whether the survey looks at windows of the pictures, too."""
         return bool(self._windows)
 
     @property
     def owing(self) -> bool:
-        """Whether it is in the first round through the windows."""
+        """Whether the first round through the windows still lasts."""
         return self._owed > 0
 
     def restart(self) -> None:
-        """Look at the next picture, and soon at all windows: it has nothing to do with the last."""
+        """Look at the next picture, and soon at all windows: it has nothing in common with the last one."""
         self._last = self._last_window = self._last_aside = self._last_turned_window = None
         self._lately = {}
         self._owed, self._turn_of_window = len(self._windows), False
 
     def soon(self) -> None:
-        """Look at the next picture: there may be more in it than in the last."""
+        """Look at the next picture: it may show more faces than the last one."""
         self.restart()
 
     def __call__(self, planes: Planes, time: Fraction, calm: bool = False) -> Surveyed | SeenAside | None:
-        """What there is in a frame of this time, seconds, or in a window of it; None when nothing is due. calm: all
-        that is known is sure, so that it is due later. A clock that goes back starts anew."""
+        """What the network sees in a frame of this time, seconds, or in a window of it; None when no look is due. calm:
+        no known place is in doubt, so that looks are due later. If the time goes back, the survey restarts."""
         part = self.due(time, calm)
         return None if part is None else self.look(planes, part)
 
     def due(self, time: Fraction, calm: bool = False) -> Part | None:
-        """What is to be looked at in a frame of this time, as if it were; None when nothing is due."""
+        """The part to look at in a frame of this time, which then counts as looked at; None when no look is due."""
         if self._size is None:
             return None
         known = self._last, self._last_window, self._last_aside, self._last_turned_window, *self._lately.values()
@@ -275,9 +275,9 @@ class Survey:
         return Part(self._windows[number], limits(self._windows[number], self._size))
 
     def _aside(self, time: Fraction, often: Fraction, pause: Fraction) -> Part | None:
-        """What is due of the turned picture: of turns in which heads lie as often as of the upright one, windows too;
-        of the others seldom, and no windows. often, pause: seconds between two looks at the upright picture, and at
-        windows of it."""
+        """The part of the turned picture that is due, if any. Turns in which heads lie are due as often as the upright
+        picture, with windows; other turns seldom, without windows. often, pause: seconds between two looks at the
+        upright picture, and at windows of it."""
         assert self._size is not None
         lying = [turn for turn in self._turns if turn]
         due = [turn for turn in lying if _passed(self._lately.get(turn), time, often)]
@@ -298,7 +298,7 @@ class Survey:
         return 0.0, 0.0, float(self._size[0]), float(self._size[1])
 
     def _looked_aside(self, part: Part, time: Fraction) -> None:
-        """A part of the turned picture is looked at."""
+        """Note that a part of the turned picture is looked at."""
         if part.window is not None:
             self._last_turned_window, self._next_turned = time, self._next_turned + 1
         elif part.turn in self._turns:
@@ -307,7 +307,7 @@ class Survey:
             self._last_aside, self._next_aside = time, self._next_aside + 1
 
     def look(self, planes: Planes, part: Part) -> Surveyed | SeenAside:
-        """What there is in a part of a picture. Not for two threads at once, nor beside `lay_out`."""
+        """What the network sees in a part of a picture. Not for two threads at once, nor during `lay_out`."""
         region, window, turn = part
         x0, y0, x1, y1 = (round(v) for v in region)
         network = self._network = self._network or CenterFace(self._weights, self._shape)
@@ -328,16 +328,16 @@ class Survey:
 
 
 def windows(size: tuple[int, int], seen: tuple[int, int]) -> tuple[float, list[Box]]:
-    """The scale, at most 1, at which a picture of a size (width, height) fits into two rows of two of the network's
-    pictures of the size `seen`, pixels, whose neighbours share `_SEAM` of its pixels or more; and what they show of the
-    picture, in its pixels, rows from the top. Left and upper edges are even."""
+    """The scale, at most 1, at which a picture of `size` (width, height) fits into two rows of two windows, each as
+    large as the network's picture, `seen`, pixels; and these windows, in pixels of the picture, rows from the top.
+    Neighbours share `_SEAM` or more of the network's pixels. Left and upper edges are even."""
     scale = min(1.0, *((2 * there - _SEAM) / length for there, length in zip(seen, size, strict=True)))
     columns, rows = (_spans(length, there / scale) for length, there in zip(size, seen, strict=True))
     return scale, [(left, top, right, bottom) for top, bottom in rows for left, right in columns]
 
 
 def _spans(length: int, piece: float) -> list[tuple[float, float]]:
-    """Both ends of one side of the picture, or all of it where one piece is enough."""
+    """Two pieces, at both ends of one side of the picture, or the whole side where one piece is enough."""
     if piece >= length:
         return [(0.0, float(length))]
     start = 2 * math.floor((length - piece) / 2)
@@ -345,7 +345,7 @@ def _spans(length: int, piece: float) -> list[tuple[float, float]]:
 
 
 def limits(window: Box, size: tuple[int, int]) -> Box:
-    """A window, pixels, without end where the picture of a size ends: nobody is cut there."""
+    """The window, pixels, with infinite limits where it ends with the picture: it cuts no face there."""
     x0, y0, x1, y1 = window
     return (
         x0 if x0 > 0 else -math.inf,
@@ -360,18 +360,18 @@ def _passed(last: Fraction | None, time: Fraction, pause: Fraction) -> bool:
 
 
 def _told(found: Iterable[Keypoints], window: Box | None, most: float) -> tuple[Keypoints, ...]:
-    """The faces that are spoken of: all of the whole picture's; of a window's those that have at most this longer side
-    and are whole in it, all in pixels."""
+    """The faces that are reported: all faces of the whole picture; of a window those whose longer side is at most
+    `most` and that are whole in it, all in pixels."""
     return tuple(one for one in found if window is None or _small(as_detected(one.box), window, most))
 
 
 def _small(box: Box, window: Box, most: float) -> bool:
-    """Whether a face has at most this longer side, and is whole in a window, all in pixels."""
+    """Whether the longer side of a face's box is at most `most` and the box is whole in a window, all in pixels."""
     return max(box[2] - box[0], box[3] - box[1]) <= most and within(box, window)
 
 
 def contrast(grey: NDArray[np.uint8]) -> float:
-    """Grey levels between the darkest and the brightest fiftieth of a picture; 0 of an empty one."""
+    """Grey levels between the darkest and the brightest fiftieth of a picture; 0 for an empty picture."""
     if not grey.size:
         return 0.0
     low, high = np.percentile(grey, (2, 98))

@@ -1,9 +1,9 @@
-"""Surveys of live pictures in a thread of their own: what one sees is told some frames later, and nothing waits for it.
+"""Runs surveys of live pictures in a thread of their own: the result of one comes some frames later, without a wait.
 
-A survey takes longer than a camera's frame, and one that is small and seldom enough to wait for finds half as much: of
-419 faces in the six hardest labelled clips 39 were open with one of 640 pixels every two seconds, which pictures waited
-for. Pictures still wait at a start and after a cut, when nobody is known; where they come too seldom for anything to
-be told soon; and where there is no time left at all: nobody is to go without a survey.
+A survey takes longer than a camera's frame. A survey that is small and seldom enough to wait for finds half as much: of
+419 faces in the six hardest labelled clips 39 were open with a survey of 640 pixels every two seconds, for which
+pictures waited. Pictures still wait for a survey at a start and after a cut, when no person is known; where pictures
+come too seldom for a result to come soon; and where a survey does not end in time, so that no person goes without one.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from streamdeid.detection.survey import Part, Survey, Surveyed
 from streamdeid.detection.turned_survey import SeenAside
 
 _LATEST, _SELDOM = Fraction(1), Fraction(1, 4)
-"""Seconds of the stream after which an answer is of no use: the picture of then is looked at instead, and waits. And
-seconds between two pictures from which they wait anyway: what is told with the next one would be of no use there."""
+"""Seconds of the stream after which an answer is of no use: the picture of that time is looked at instead, and waits.
+And seconds between two pictures from which pictures always wait: an answer that comes with the next one is too late."""
 _REST = 2.0
-"""Times as long as a survey took that the next one is not begun, but for windows that are owed: surveys take a third of
-one processor at most, after the first seconds."""
+"""The pause after a survey, as a multiple of the time that it took; no pause while windows are owed. So surveys take a
+third of one processor at most, after the first seconds."""
 
 
 @dataclass(frozen=True)
 class There:
-    """A place when a survey was asked for."""
+    """A place as it was when a survey was asked for."""
 
     place: Place
     box: Box
     asked: bool
-    """Whether what the survey says of it counts: it was seen, and upright."""
+    """Whether the survey's opinion of the place counts: the place was seen, and upright."""
     opinions: int
-    """`Place.opinions` then."""
+    """`Place.opinions` at that time."""
 
     @classmethod
     def of(cls, place: Place) -> There:
-        """A place as it is now."""
+        """A record of a place as it is now."""
         return cls(place, place.box, _seen_upright(place), place.opinions)
 
     @property
     def holds(self) -> bool:
-        """Whether what the survey says counts now, too: with fewer opinions the place is perhaps somebody else's."""
+        """Whether the survey's opinion still counts: a place with fewer opinions than then may be another person's."""
         return self.asked and _seen_upright(self.place) and self.place.opinions >= self.opinions
 
 
@@ -67,23 +67,23 @@ def _seen_upright(place: Place) -> bool:
 
 
 class Told(NamedTuple):
-    """What a survey tells."""
+    """The result of a survey, and what was known of its picture."""
 
     seen: Surveyed | SeenAside | None = None
-    """None while it tells nothing."""
+    """What the survey found; None while there is no result."""
     then: Sequence[There] = ()
-    """The places of the picture that it looked at."""
+    """The places of the picture that the survey looked at."""
     camera: CameraMotion | None = None
-    """How the camera moved since that picture; None where it stood."""
+    """How the camera moved since that picture; None where it stood still."""
 
 
 _Looked = tuple[Surveyed | SeenAside | None, float]
 
 
 class SurveyBeside:
-    """A `Survey` beside the thread that asks for it, one look at a time. `close` it in the end.
+    """Runs a `Survey` in another thread than the caller's, one look at a time. `close` it in the end.
 
-    Its calls take what is known of a picture when it is asked for, and hand that back with the answer.
+    Each call takes the places known in its picture; the answer for that picture hands these places back.
     """
 
     def __init__(self, survey: Survey) -> None:
@@ -91,18 +91,18 @@ class SurveyBeside:
         self._asked: Asked = SimpleQueue()
         self._told: SimpleQueue[Answer] = SimpleQueue()
         self._known: Sequence[There] | None = None
-        """Of the picture that is looked at, None while none is or when the answer is of no use any more."""
+        """Places of the picture that is looked at; None while there is none, or when its answer is no longer of use."""
         self._since: Fraction | None = None
         """Time of that picture; None while none is looked at."""
         self._part: Part | None = None
-        """Of it."""
+        """The part of that picture that is looked at."""
         self._wait = True
-        """Whether the next picture that is looked at waits."""
+        """Whether the next picture that is looked at waits for its survey."""
         self._last: Fraction | None = None
         """Time of the last picture."""
         self._not_before = -1.0
         self._camera: CameraMotion | None = None
-        """How the camera moved since that picture."""
+        """How the camera moved since the picture that is looked at."""
         threading.Thread(target=serve, args=(self._asked, self._told), name="survey", daemon=True).start()
         self._finish = weakref.finalize(self, self._asked.put, None)
 
@@ -113,18 +113,18 @@ class SurveyBeside:
         self._wait = True
 
     def restart(self) -> None:
-        """Look at the next picture, which waits: it has nothing to do with the last."""
+        """Look at the next picture, which waits for that: it has nothing in common with the last one."""
         self._known = None
         self._survey.restart()
         self._wait = True
 
     def soon(self) -> None:
-        """Look at the next picture: there may be more in it than in the last."""
+        """Look at the next picture: it may show more faces than the last one."""
         self._survey.restart()
         self._not_before = -1.0
 
     def look_for(self, turns: Collection[int]) -> None:
-        """Look after these quarter turns, 0 among them, as often as at the upright picture from now on."""
+        """From now on look at the picture in these quarter turns (0 is one of them) as often as at the upright one."""
         self._survey.look_for(turns)
 
     def moved(self, motion: CameraMotion) -> None:
@@ -134,14 +134,14 @@ class SurveyBeside:
             self._camera = motion.after(self._camera)
 
     def close(self) -> None:
-        """End the thread, once it is done with what it looks at."""
+        """End the thread after its current look."""
         self._finish()
 
     def __call__(self, planes: Planes, time: Fraction, calm: bool, here: Sequence[There]) -> Told:
-        """What was seen in an earlier picture, or in this one, None while nothing was, with the places of that picture.
+        """The result, if any, of a survey of an earlier picture or of this one, with the places of that picture.
 
-        planes, time, calm: as for `Survey`; nobody may change the planes. here: the places of this picture. Raises what
-        a look raises.
+        planes, time, calm: as for `Survey`; the caller must not change the planes afterwards. here: the places of this
+        picture. Raises the errors of a look.
         """
         seldom = self._last is not None and not 0 <= time - self._last < _SELDOM
         self._last, late = time, self._since is not None and not 0 <= time - self._since < _LATEST
@@ -150,7 +150,7 @@ class SurveyBeside:
         rests = not (self._wait or seldom or self._survey.owing) and clock.monotonic() < self._not_before
         if self._since is not None or rests:
             return answer
-        # What was dropped was not seen: it is this picture's turn.
+        # A dropped part was not seen: this picture is looked at in that part instead.
         part = self._survey.due(time, calm) if self._wait or dropped is None else dropped
         if part is None:
             return answer
@@ -162,7 +162,7 @@ class SurveyBeside:
         return answer
 
     def _answer(self) -> Told:
-        """What was told since."""
+        """The result of the survey that was running, if it has ended."""
         if self._since is None:
             return Told()
         try:
@@ -174,14 +174,14 @@ class SurveyBeside:
             if error is not None:
                 raise error
         finally:
-            del error  # its traceback holds this frame: a circle
+            del error  # its traceback holds this stack frame: a reference cycle
         seen, seconds = cast(_Looked, answer)
         self._not_before = clock.monotonic() + _REST * seconds
         return Told() if known is None else Told(seen, known, self._camera)
 
     def _drop(self) -> Part | None:
-        """Wait for what is looked at, and forget it; which part it was. If the network fails, it does so with the next
-        picture, too."""
+        """Wait for the running survey and discard its result; returns the part that it looked at. If the network
+        failed, it fails with the next picture, too."""
         if self._since is None:
             return None
         self._told.get()
@@ -190,15 +190,15 @@ class SurveyBeside:
 
 
 def _looked(survey: Survey, planes: Planes, part: Part) -> _Looked:
-    """What a survey sees, and the seconds for which it looked, by the clock."""
+    """What a survey sees, and for how many seconds of real time it looked."""
     began = clock.monotonic()
     return survey.look(planes, part), clock.monotonic() - began
 
 
 def found_now(look: SecondLook, planes: Planes, found: Keypoints, told: Told, seen: Sequence[Box]) -> Keypoints:
-    """Where a face is in a picture that a survey saw some pictures before, when places were where they were then: it
-    went along with its place, or the second network sees it near where it was, as the camera moved. seen: boxes of the
-    faces that are seen now, pixels."""
+    """Where a face that a survey saw some pictures ago is in this picture. It moved with the place that it lay in then;
+    without such a place, the second network searches near where it was, moved as the camera moved, and where that sees
+    none, it is taken to be there. seen: boxes of the faces that are seen now, pixels."""
     box = as_detected(found.box)
     followed = [one for one in told.then if one.place.missed == 0]
     shared = overlap(np.array([box]), np.array([one.box for one in followed]).reshape(-1, 4))[0]

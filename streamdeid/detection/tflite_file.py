@@ -1,7 +1,7 @@
 """Writes a TFLite model, layer by layer, for LiteRT to run.
 
-A TFLite file is a flatbuffer (`model_parts` reads one); the numbers of its fields, operators and options are those of
-tensorflow/lite/schema.fbs. All pictures are float32 (1, height, width, channels), and their sides are known.
+A TFLite file is a flatbuffer (`model_parts` reads one). The numbers of its fields, operators and options are those of
+tensorflow/lite/schema.fbs. All pictures are float32 (1, height, width, channels), of fixed height and width.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 _VERSION = 3
 _FLOAT, _INT = 0, 2
 _SAME, _VALID = 0, 1
-"""Paddings: zeros beyond the border, so that the output is as large, and none."""
+"""Paddings: zeros beyond the border, so that the output is as large as the input; and no padding."""
 _RELU = 1
 _ALIGNED = 16
 """Bytes: the schema's alignment of constants."""
@@ -25,7 +25,7 @@ _Field = tuple[int, str, int]
 
 
 class _Kind(NamedTuple):
-    """An operator's number, and that of its table of options."""
+    """The number of an operator, and the number of its table of options."""
 
     code: int
     options: int
@@ -39,7 +39,7 @@ class _Tensor(NamedTuple):
     shape: tuple[int, ...]
     kind: int
     constant: int
-    """Number of its values, 0 where it has none."""
+    """Number of the buffer that holds its constant values, 0 where it has none."""
 
 
 class _Layer(NamedTuple):
@@ -50,10 +50,10 @@ class _Layer(NamedTuple):
 
 
 class TfliteFile:
-    """A model that grows by layers; a picture between them is known by its number."""
+    """A model to which layers are added one by one; a number identifies each picture between the layers."""
 
     def __init__(self, height: int, width: int, channels: int) -> None:
-        """The sides of the picture that it is given."""
+        """height, width, channels: those of the picture that the model takes as its input."""
         self._constants = [b""]
         self._tensors: list[_Tensor] = []
         self._layers: list[_Layer] = []
@@ -62,8 +62,8 @@ class TfliteFile:
     def convolved(
         self, x: int, weights: NDArray[np.float32], bias: NDArray[np.float32], stride: int = 1, *, relu: bool = False
     ) -> int:
-        """A convolution with weights (out, side, side, in), whose odd side begins with its middle on the first pixel,
-        zeros beyond the border; relu: what is negative becomes 0."""
+        """A convolution with weights (out, side, side, in) of odd side, whose middle starts on the first pixel, with
+        zeros beyond the border; relu: negative results become 0."""
         return self._filtered(_CONVOLUTION, x, weights, bias, stride, ((3, "Int8", _RELU * relu),))
 
     def convolved_each(
@@ -88,13 +88,13 @@ class TfliteFile:
         return self._layer(_MAX_POOL, (x,), (1, height // 2, width // 2, channels), options)
 
     def unfolded(self, x: int) -> int:
-        """A picture twice as high and wide: the first quarter of the channels is the upper left one of each 2 x 2
-        pixels, then come upper right, lower left and lower right."""
+        """A picture twice as high and wide: the first quarter of the channels becomes the upper left of each 2 x 2
+        pixels; the others become the upper right, lower left and lower right ones."""
         _, height, width, channels = self._tensors[x].shape
         return self._layer(_UNFOLD, (x,), (1, 2 * height, 2 * width, channels // 4), ((0, "Int32", 2),))
 
     def content(self, outputs: Sequence[int]) -> bytes:
-        """The bytes of the model that tells these pictures."""
+        """The bytes of the model file; outputs: numbers of the pictures that the model returns."""
         build = flatbuffers.Builder(sum(map(len, self._constants)) + (1 << 16))
         buffers = [_table(build, *([(0, _bytes(build, one))] if one else ())) for one in self._constants]
         tensors = [
@@ -135,7 +135,7 @@ class TfliteFile:
         _, height, width, channels = self._tensors[x].shape
         around = weights.shape[1] // 2
         padding = _SAME
-        if stride > 1 and around:  # "same" would begin elsewhere
+        if stride > 1 and around:  # "same" would start at another pixel
             sides = np.array([(0, 0), (around, around), (around, around), (0, 0)], np.int32)
             framed = 1, height + 2 * around, width + 2 * around, channels
             x, padding = self._layer(_PAD, (x, self._constant(sides, _INT)), framed), _VALID
@@ -167,7 +167,7 @@ def _operator(build: flatbuffers.Builder, layer: _Layer, code: int) -> int:
 
 
 def _table(build: flatbuffers.Builder, *parts: tuple[int, int], fields: Sequence[_Field] = ()) -> int:
-    """A table, of parts that are written already (number of the field, place) and of numbers; where it lies."""
+    """Write a table of already written parts (number of the field, place) and of numbers; returns its place."""
     numbers = [number for number, _ in parts] + [number for number, _, _ in fields]
     build.StartObject(1 + max(numbers, default=0))
     for number, kind, value in fields:
@@ -178,7 +178,7 @@ def _table(build: flatbuffers.Builder, *parts: tuple[int, int], fields: Sequence
 
 
 def _tables(build: flatbuffers.Builder, places: Sequence[int]) -> int:
-    """A vector of tables that are written already."""
+    """Write a vector of tables that are already written, at `places`; returns its place."""
     build.StartVector(4, len(places), 4)
     for place in reversed(places):
         build.PrependUOffsetTRelative(place)

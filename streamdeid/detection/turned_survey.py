@@ -1,7 +1,7 @@
-"""What the third network sees of a picture that is turned: heads that lie and are too small for the turned tiles.
+"""The third network looks at a turned picture, for heads that lie and are too small for the turned tiles.
 
-One network serves all turns, since another one of another size would hold some 70 MiB more: a picture on its side is
-cut in two, with what both share between, if it is larger for the network so than whole.
+One network serves all turns, since a network of another size would hold some 70 MiB more. A picture on its side is cut
+into two overlapping pieces if the network then sees it larger than when it is whole.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from streamdeid.detection.five_points import FiveFaces, five_turned_back
 from streamdeid.detection.quarter_turns import turned
 
 _SHARED = 64
-"""Pixels of the network's picture that two pieces share: faces up to this size are whole in one of them. Larger ones
-are seen by the tiles."""
+"""Pixels of the network's picture that two pieces share: faces up to this size are whole in one of them. The tiles see
+larger faces."""
 
 
 @dataclass(frozen=True)
@@ -27,29 +27,30 @@ class SeenAside:
     """What a survey of a turned picture found."""
 
     turn: int
-    """The quarter turns against the clock after which it was looked at."""
+    """The quarter turns anticlockwise by which the picture was turned."""
     faces: tuple[Keypoints, ...]
-    """In pixels of the frame as it stands."""
+    """In pixels of the frame before the turn."""
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A piece of a turned picture in the network's."""
+    """A piece of a turned picture, and where it lies in the network's picture."""
 
     corner: tuple[int, int]
-    """Where it begins in the turned picture ..."""
+    """Its upper left corner in the turned picture ..."""
     place: tuple[int, int]
-    """... and in the network's, pixels of the latter, as its size."""
+    """... and in the network's picture; both, and the size, in pixels of the network's picture."""
     size: tuple[int, int]
 
 
 def seen_turned(
     network: CenterFace, rgb: NDArray[np.uint8], turn: int, least: float, corner: tuple[float, float], unit: float
 ) -> tuple[Keypoints, ...]:
-    """The faces of a score of `least` and up in a part of a frame after quarter turns against the clock.
+    """The faces with a score of `least` or more in a part of a frame that is turned by `turn` quarter turns
+    anticlockwise, in pixels of the frame.
 
-    rgb: that part, uint8 (h, w, 3), as it stands in the frame, where its upper left corner lies at `corner` and its
-    pixels are `unit` of the frame's long. Faces in pixels of the frame.
+    rgb: that part before the turn, uint8 (h, w, 3). Its upper left corner lies at `corner` in the frame, and each of
+    its pixels is as long as `unit` pixels of the frame.
     """
     picture = turned(rgb, turn)
     high, wide = picture.shape[:2]
@@ -75,10 +76,10 @@ def seen_turned(
 
 
 def pieces_of(size: tuple[int, int], seen: tuple[int, int]) -> tuple[float, list[_Piece]]:
-    """The scale at which a picture of a size is largest in the network's picture of the size `seen`, both (width,
-    height) in pixels, whole or in two pieces one beside the other; and those pieces."""
+    """The largest scale at which a picture of `size` fits into the network's picture of the size `seen`, both (width,
+    height) in pixels, whole or in two pieces side by side; and those pieces."""
     whole = min(seen[0] / size[0], seen[1] / size[1])
-    # What is cut lies along the network's shorter side, and pieces lie beside one another along its longer one.
+    # The side that is cut lies along the network's shorter side. The pieces lie side by side along its longer one.
     along = 0 if seen[0] >= seen[1] else 1
     across = 1 - along
     halves = min(seen[along] / (2 * size[along]), (2 * seen[across] - _SHARED) / size[across])
@@ -94,7 +95,7 @@ def pieces_of(size: tuple[int, int], seen: tuple[int, int]) -> tuple[float, list
 
 
 def _in_piece(found: FiveFaces, piece: _Piece) -> NDArray[np.bool_]:
-    """Which of the faces found in the network's picture have their middle in a piece of it."""
+    """Which of the faces found in the network's picture, (n,), have their middle in a piece of it."""
     low = np.array(piece.place)
     middle = (found.boxes[:, :2] + found.boxes[:, 2:]) / 2
     return np.asarray(((middle >= low) & (middle < low + piece.size)).all(axis=1), np.bool_)

@@ -1,10 +1,10 @@
-"""YuNet, a second face detector, of another making than mediapipe's: what both take for a face is one far more often.
+"""YuNet, a second face detector, independent of mediapipe's: where both see a face, there is one far more often.
 
 Wu, Peng, Yu 2023, "YuNet: a tiny millisecond-level face detector". Its weights come with streamdeid
-(models/NETWORKS.md); what is done before and behind the network is as in its authors' own library, libfacedetection
-(BSD-3). That cuts scores to hundredths, and places and sides to whole pixels, and so is done here: bars were chosen on
-such numbers, and with finer ones two more of 73 faces were open (subway_cctv_three and stage_and_audience, `recall`).
-This is the only file that uses it.
+(models/NETWORKS.md). The steps before and after the network are those of its authors' own library, libfacedetection
+(BSD-3). That library truncates scores to hundredths, and places and sides to whole pixels, and so does this file: the
+bars were chosen on such numbers. With finer ones two more of 73 faces were open (subway_cctv_three and
+stage_and_audience, `recall`). This is the only file that uses YuNet.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _CELLS = (8, 16, 32)
 """Pixels of the picture to a cell, either way, at each of three scales."""
 _OUTPUTS = tuple(f"{what}{scale}" for scale in range(len(_CELLS)) for what in ("class", "object", "box", "points"))
 _FAINTEST = 0.2
-"""Score below which nothing is told, and ..."""
+"""Score below which no face is returned, and ..."""
 _SAME = 0.45
 """... IoU above which two boxes are one face: both are the library's."""
 _LARGEST = 20.0
-"""Logarithm of the sides in cells that is cut off there, so that it has one: far beyond any picture."""
+"""Upper limit of the logarithm of the sides in cells, so that the sides stay finite: far beyond any picture."""
 
 
 class YuNet:
-    """Faces in an RGB picture. Holds a network for each size of picture that it was shown; one call at a time."""
+    """Finds faces in RGB pictures. Holds one network for each size of picture it was given; one call at a time."""
 
     def __init__(self, weights: bytes) -> None:
         self._weights = weights
         self._networks: dict[tuple[int, ...], OnnxNetwork] = {}
 
     def __call__(self, rgb: NDArray[np.uint8]) -> FiveFaces:
-        """The faces in an RGB picture, uint8 (h, w, 3), whose sides are multiples of 32; the surest first, boxes and
-        points in whole pixels of it.
+        """The faces in an RGB picture, uint8 (h, w, 3), whose sides are multiples of 32: the face with the highest
+        score first, boxes and points in whole pixels of the picture.
 
         Raises ValueError for a picture of another kind or size.
         """
@@ -69,11 +69,12 @@ class YuNet:
 def _decoded(
     told: Sequence[NDArray[np.float32]], cell: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Scores float32 (n,), upper left corners and sides (n, 2), and points (n, 5, 2), in pixels, of what is seen; cell:
-    pixels to a cell.
+    """Scores float32 (n,), upper left corners and sides (n, 2), and points (n, 5, 2), in pixels, of the faces seen at
+    one scale; cell: pixels to a cell.
 
-    told: how much it is a face and how much there is something, (1, r, c) each; middle and logarithm of the sides,
-    (4, r, c), and points, (10, r, c), x before y, in cells from the corner of each.
+    told: the network's output at that scale. Score of its being a face and score of an object being there, (1, r, c)
+    each; middle and logarithm of the sides, (4, r, c); points, (10, r, c), x before y. In cells, from the corner of
+    each cell.
     """
     kind, there, box, points = told
     scores = np.sqrt(kind[0] * there[0])
