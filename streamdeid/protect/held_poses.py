@@ -1,12 +1,12 @@
 """Poses for faces in frames that tell no pose themselves: each is held from the frames around.
 
-Points are found in some frames and not in others. A face that changed to a redaction and back with them would attract
-attention and help nobody. So a pose is held where the detector, or the tracker, still has its place:
+Points are found in some frames and not in others. A face that turned into a redaction in each frame without points
+would attract attention and help nobody. So a pose is held where the detector, or the tracker, still has its place:
 
 * Between two frames that tell the pose, on the way from one pose to the other, if they are at most half a second apart.
 * Before the first frame that tells it, as far as the frames to come are known (on a live stream, none are); but not
   over the face of a person from behind whom this one appears.
-* After the last frame that tells it for three frames, and until the track ends if that is soon.
+* For three frames after the last frame that tells it, and for 0.3 s where it is known that the face is not seen again.
 * Where the points jump elsewhere and are back within half a second (into the hair of a person who laughs), on the
   straight way from where they left to where they are back.
 * For a face that the detector does not see within three frames of one in which it does, if there is look-ahead, and no

@@ -1,9 +1,9 @@
-"""Faces followed over frames: association, motion, scene cuts, the camera, lost faces, the look-ahead.
+"""Follows faces over frames: association, motion, scene cuts, the camera, lost faces, the look-ahead.
 
-`lookahead` tells what is covered. One head has one redaction: of faces that are seen in `detection.matching`, of lost
-ones in `lookahead`, both by the geometry of `core.heads`.
+`lookahead` tells which tracks are protected. One head has one redaction: `detection.matching` sees to this for seen
+faces, `lookahead` for lost ones, both by the geometry of `core.heads`.
 
-`camera` tells how a whole picture moved; places of lost faces are kept beside what stands (`noted`).
+`camera` tells how a whole picture moved; places of lost faces are kept relative to the standing background (`noted`).
 
-What is known from boxes and patches alone. Nothing here looks at landmarks' textures or says who somebody is.
+Everything here works on boxes and patches alone. Nothing looks at faces' textures or tells who a person is.
 """

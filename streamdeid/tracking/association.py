@@ -1,12 +1,12 @@
-"""Which face belongs to which track, and where that is in doubt.
+"""Tells which face belongs to which track, and where that is in doubt.
 
-Cost of a pair, 0 (the same place) to 1: half of 1 - GIoU (Rezatofighi et al. 2019, "Generalized Intersection over
-Union"), averaged with the landmarks' distance where both sides have landmarks. A gate on distance and size leaves a
-few candidates per track; the optimal assignment is then found in each connected component by shortest augmenting
+The cost of a pair, 0 (the same place) to 1, is half of 1 - GIoU (Rezatofighi et al. 2019, "Generalized Intersection
+over Union"), averaged with the landmarks' distance where both sides have landmarks. A gate on distance and size leaves
+a few candidates per track. The optimal assignment is then found in each connected component by shortest augmenting
 paths (Jonker, Volgenant 1987; the rectangular form of Crouse 2016).
 
-Only boxes near each other are ever compared (a sweep along x, in blocks of bounded size), so thousands of boxes cost
-neither a matrix of all pairs nor its time.
+Only boxes near each other are compared (a sweep along x, in blocks of bounded size), so thousands of boxes need neither
+a matrix of all pairs nor its time.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ REACH = 0.75
 REACH_LIMIT = 1.5
 """... but never farther than this: a split costs a new pseudonym, a merge gives one pseudonym to two people."""
 SIZE_RATIO = 2.2
-"""Largest ratio of the sizes (square root of the area) of a track and its face; and of the faces themselves, where mesh
-or points show both, if it would shrink: a man's profile, 176 pixels, was taken for a woman's face of 74 beside it, and
-was open until it had left (stage_and_audience). Of 11,983 pairs of sightings in 32 clips eight shrink by more."""
+"""Largest ratio of the sizes (square root of the area) of a track's box and a face's box. A face itself, where mesh or
+points show both sizes, may not shrink by more either: a woman's face of 74 pixels was taken for a man's profile of 176
+pixels beside it, which stayed open until it had left (stage_and_audience). Of 11,983 pairs of sightings in 32 clips
+eight shrink by more."""
 MARGIN = 0.1
-"""Two candidates whose costs differ by less are too close to tell apart."""
+"""Two candidates whose costs differ by less than this are too close to tell apart."""
 FAR = 0.5
 """A match above this cost is ambiguous: 0.5 is where the boxes no longer touch."""
 OVERLAP = 0.3
@@ -37,29 +38,29 @@ LARGEST = 256
 _UNMATCHED = 1.0
 _CANDIDATES = 12
 _BLOCK, _FEW = 1 << 19, 256
-"""Pairs that are looked at together, and up to which all are, without sorting out who is far away first."""
+"""Pairs that are compared in one block; and number of pairs up to which all are compared, without the sweep."""
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """n boxes float64 (n, 4) in pixels, and their landmarks float64 (n, 68, 2), nan for a row without landmarks."""
+    """Boxes, float64 (n, 4) in pixels, and their landmarks, float64 (n, 68, 2), nan for a row without landmarks."""
 
     boxes: Floats
     landmarks: Floats
     sizes: Floats | None = None
-    """(n,): size of the face itself, which the box may be twice as large as, pixels; nan where it is not known."""
+    """(n,): size of the face itself, pixels; nan where it is not known. The box may be twice as large."""
 
 
 @dataclass(frozen=True)
 class Association:
-    """Who is who in a frame."""
+    """Which track has which face in a frame."""
 
     pairs: Rows
     """intp (k, 2): row of the track, row of the face; each row at most once."""
     ambiguous_tracks: Flags
     """bool (n,): the track competes for a face, has two near-equal candidates, or its match is far."""
     ambiguous_faces: Flags
-    """bool (m,): the same for faces."""
+    """bool (m,): the face competes for a track, or has two near-equal candidates."""
 
 
 def iou(a: Floats, b: Floats) -> Floats:
@@ -89,8 +90,8 @@ def associate(
     """Match predicted tracks (n rows) with the faces of a frame (m rows).
 
     spread: float64 (n, 2), standard deviation of the predicted boxes in pixels. sure_tracks, sure_faces: bool (n,) and
-    (m,), which of them are surely faces, None for all: what is not is nobody's rival. At most 12 candidates are kept
-    per track; components beyond `LARGEST` are matched greedily, cheapest pair first.
+    (m,), which of them are surely faces, None for all; others are not rivals and make nothing ambiguous. At most 12
+    candidates are kept per track; components beyond `LARGEST` are matched greedily, cheapest pair first.
     """
     n, m = len(tracks.boxes), len(faces.boxes)
     ones, others, cost = _candidates(tracks, faces, spread)
@@ -119,7 +120,7 @@ def assign(cost: Floats, unmatched: float = _UNMATCHED) -> Rows:
     rows, columns = cost.shape
     idle = np.full((rows, rows), np.inf)
     np.fill_diagonal(idle, unmatched)
-    full = np.concatenate([cost, idle], axis=1)  # every row can fall back on its own idle column: always feasible
+    full = np.concatenate([cost, idle], axis=1)  # each row can take its own idle column: always feasible
     u, v = np.zeros(rows), np.zeros(columns + rows)
     row_of, column_of = np.full(columns + rows, -1), np.full(rows, -1)
     for row in range(rows):
@@ -165,7 +166,7 @@ def overlapping(boxes: Floats, others: Floats | None = None, above: float = OVER
 
 
 def meeting(boxes: Floats, others: Floats, own: Rows) -> Flags:
-    """Which boxes (n, 4) touch one of the others (m, 4) that is not their own; bool (n,). own (m,): whose each is."""
+    """Which boxes (n, 4) touch one of the others (m, 4) that is not their own; bool (n,). own (m,): row in `boxes`."""
     found = np.zeros(len(boxes), dtype=np.bool_)
     for i, j in _touching(boxes, others):
         found[i[own[j] != i]] = True
@@ -173,12 +174,12 @@ def meeting(boxes: Floats, others: Floats, own: Rows) -> Flags:
 
 
 def duplicates(shapes: Shapes, quality: Floats) -> list[Rows]:
-    """Detections grouped by face, the best of each group first; groups in the order of those.
+    """Detections grouped by face, the best of each group first; groups are in the order of their first rows.
 
     Two detections are one face when their landmarks lie within a tenth of its size, or, if one has no landmarks, when
     their IoU is 0.5 or more. Two faces with different landmarks stay two whatever their boxes. quality: (n,), finite.
     """
-    if len(quality) < 2:  # the usual case: nobody else
+    if len(quality) < 2:  # the usual case: one face at most
         return [np.array([row]) for row in range(len(quality))]
     order = np.argsort(-quality, kind="stable")
     crowded = overlapping(shapes.boxes, above=0.1)[order]
@@ -222,7 +223,7 @@ def _candidates(tracks: Shapes, faces: Shapes, spread: Floats) -> tuple[Rows, Ro
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), np.zeros(0)
     ones, others, cost = (np.concatenate(part) for part in zip(*found, strict=True))
     apart = landmark_distance(tracks.landmarks[ones], faces.landmarks[others])
-    # Halved, so that faces one face apart cost about the same by box and by landmarks.
+    # The distance is halved, so that faces one face apart cost about the same by box and by landmarks.
     return ones, others, np.where(np.isnan(apart), cost, (cost + np.minimum(apart / 2, 1)) / 2)
 
 
@@ -230,7 +231,7 @@ def _solve(ones: Rows, others: Rows, cost: Floats) -> Rows:
     """Which of the candidate pairs are matched: their rows, intp (k,)."""
     matched: list[Rows] = []
     for part in _components(ones, others):
-        if len(part) == 1:  # the usual case: nobody else near
+        if len(part) == 1:  # the usual case: no other face near
             matched.append(part)
             continue
         rows, i = np.unique(ones[part], return_inverse=True)
@@ -296,12 +297,12 @@ def _sizes(boxes: Floats) -> Floats:
 
 
 def _extent(landmarks: Floats) -> Floats:
-    # At least a pixel: degenerate landmarks must not divide by zero.
+    # At least a pixel, so that degenerate landmarks do not cause a division by zero.
     return np.asarray(np.sqrt(np.maximum(np.ptp(landmarks, axis=1), 1).prod(axis=1)), dtype=np.float64)
 
 
 def _touching(a: Floats, b: Floats) -> Iterator[tuple[Rows, Rows]]:
-    """All pairs of boxes that touch, from (n, 4) and (m, 4), rows of a ascending; each row's pairs in one block."""
+    """All pairs of boxes that touch, from (n, 4) and (m, 4), rows of `a` ascending; each row's pairs in one block."""
     if not len(a) or not len(b):
         return
     order = np.argsort(b[:, 0], kind="stable")
@@ -312,7 +313,7 @@ def _touching(a: Floats, b: Floats) -> Iterator[tuple[Rows, Rows]]:
         yield i, order[j]
         return
     left = b[order, 0]
-    # A box of b that starts more than the widest side before a cannot reach it.
+    # A box of `b` that starts farther left of a box of `a` than the widest box of `b` is wide cannot reach it.
     low = np.searchsorted(left, a[:, 0] - (b[:, 2] - b[:, 0]).max(), side="left")
     count = np.searchsorted(left, a[:, 2], side="right") - low
     total = np.cumsum(count)

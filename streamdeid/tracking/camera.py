@@ -1,13 +1,13 @@
-"""The motion of a camera from one picture to the next, told by what stands still around people.
+"""Estimates the motion of the camera from one picture to the next, from the background that stands still.
 
 Corners are followed by optical flow in a small copy of the picture (Lucas and Kanade 1981, in the pyramids of Bouguet
-2000), and a similarity is fitted to what most of them do (RANSAC: Fischler and Bolles 1981). Trackers of people
-compensate the camera's motion so since BoT-SORT (Aharon, Orfaig, Bobrovsky 2022).
+2000), and a similarity is fitted to the motion of most corners (RANSAC: Fischler and Bolles 1981). Trackers of people
+have compensated the camera's motion in this way since BoT-SORT (Aharon, Orfaig, Bobrovsky 2022).
 
-Who walks by close to the camera moves most corners, too. So a motion is believed only where most corners agree, in
-most parts of the picture that have any, and where it takes away a quarter of the difference of the two pictures and
-adds to it in no part: beside a train that passes, all that stands would be moved along. A small motion is none: what
-follows faces goes along with that.
+A person who walks by close to the camera moves most corners, too. So a motion is believed only where most corners
+agree, in most parts of the picture that have corners, and where it removes a quarter of the difference of the two
+pictures and adds to the difference in no part. Otherwise, while a train passes, all that stands would be moved along. A
+small motion counts as none: the tracking of faces copes with it.
 """
 
 from __future__ import annotations
@@ -23,41 +23,46 @@ from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.luma_pyramid import smallest
 
 _SIZE = 160, 90
-"""Width and height that the copy has at least, and not twice."""
+"""Least width and height of the copy, which is smaller than twice that."""
 _CORNERS, _QUALITY, _APART, _BLOCK = 60, 0.02, 6, 5
-"""Corners at most, how clear they are beside the clearest, pixels between them, and side of what is looked at."""
+"""Most corners, their least quality beside the clearest one, pixels between them, and side of the block they are
+judged in."""
 _FEWEST = 12
-"""Corners with fewer of which nothing is told."""
+"""With fewer corners than this, the motion is unknown."""
 _WINDOW, _LEVELS = (13, 13), 3
-"""Sides of the patches that are followed, pixels, and halvings of the copy: up to a tenth of the picture is found."""
+"""Sides of the patches that are followed, pixels, and halvings of the copy: motions up to a tenth of the picture are
+found."""
 _WITHIN = 0.7
 """Pixels of the copy from the motion up to which a corner agrees with it."""
 _AGREE, _PARTS = 0.6, 0.6
-"""Share of the corners that agree at least, and of the parts of the picture that have corners."""
+"""Least share of the corners that agree, and of the parts of the picture with corners in which some agree."""
 _COLUMNS, _ROWS = 4, 3
-"""Of the parts."""
+"""Number of parts of the picture across and down."""
 _LEFT = 0.75
-"""Share of the difference of both pictures that is left at most when the first is moved along. Where seven clips are
-shown through a window that moves it is 0.02 to 0.7 in nine of ten frames; where two large heads cross before a camera
-that stands, 0.8 and more in nine of ten."""
+"""Most of the difference of both pictures, as a share, that may be left when the first is moved along. Where seven
+clips are shown through a moving window it is 0.02 to 0.7 in nine of ten frames; where two large heads cross before a
+camera that stands, it is 0.8 and more in nine of ten."""
 _MOST_ZOOM, _MOST_ROLL = 1.25, 0.3
 """How much larger or smaller a picture may become from one frame to the next, and how far it may turn, radians."""
 _WORSE, _NOISE = 1.5, 2.0
-"""How many times as large as before the mean difference in a part may be then, and grey levels beside that. Trains that
-fill half of street_next and more are refused in all frames but a few, and of 584 frames through a window that moves
-one is."""
+"""How many times as large as before the mean difference in a part may then be, and grey levels that are added to that.
+Trains that fill half of street_next and more are refused in all frames but a few; of 584 frames through a moving window
+one is refused."""
 _LEAST = 1 / 320
-"""Share of the picture's longer side that its middle or a corner has to move: a quarter of the smallest face."""
+"""Share of the picture's longer side by which its middle or a corner has to move: a quarter of the smallest face."""
 
 
 def small(levels: Sequence[Plane]) -> Plane:
-    """The copy of a luma plane, by its levels (`luma_pyramid`), in which corners are followed."""
+    """The small copy of a luma plane, given by its levels (`luma_pyramid`), in which corners are followed."""
     return smallest(levels, *_SIZE)
 
 
 def camera_motion(before: Plane, after: Plane, size: tuple[int, int]) -> tuple[CameraMotion | None, float]:
-    """How the camera moved between two small copies, uint8 (h, w), of pictures of a size (width, height), in their
-    pixels; None where it stood, or nobody can tell. And the share of their difference that this leaves, 0 to 1."""
+    """How the camera moved between two pictures, in their pixels, and the share of their difference that is then left.
+
+    before, after: small copies, uint8 (h, w); size: width and height of the pictures. The motion is None, and the
+    share 1, where the camera stood or its motion is unknown.
+    """
     still = None, 1.0
     if before.shape != after.shape:
         return still
@@ -87,15 +92,15 @@ def camera_motion(before: Plane, after: Plane, size: tuple[int, int]) -> tuple[C
 
 
 def _in_picture(matrix: Floats, unit: float) -> CameraMotion:
-    """A motion (2, 3) of the copy in the picture, which has so many pixels for each of its own."""
-    half = (unit - 1) / 2  # of its first pixel's middle, in the picture
+    """A motion (2, 3) of the copy, in pixels of the picture. unit: pixels of the picture for one of the copy."""
+    half = (unit - 1) / 2  # middle of the copy's first pixel, in the picture
     turn = matrix[:, :2]
     return CameraMotion(turn, np.asarray(unit * matrix[:, 2] + half - turn @ np.full(2, half), dtype=np.float64))
 
 
 def _left(before: Plane, after: Plane, matrix: Floats) -> float:
-    """Share of the difference of two copies that is left when the first is moved by (2, 3), where both show it;
-    infinite where a part of the picture is clearly worse for it."""
+    """Share of the difference of two copies that is left when the first is moved by a matrix (2, 3), where both show
+    it; infinite where a part of the picture becomes clearly worse."""
     size = before.shape[1], before.shape[0]
     inside = cv2.warpAffine(np.full_like(before, 255), matrix, size, flags=cv2.INTER_NEAREST) > 0
     moved = cv2.warpAffine(before, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
@@ -110,6 +115,6 @@ def _left(before: Plane, after: Plane, matrix: Floats) -> float:
 
 
 def _parts(points: Floats, shape: tuple[int, ...]) -> int:
-    """In how many parts of a picture (h, w) points (n, 2) lie."""
+    """Number of parts of a picture (h, w) in which points (n, 2) lie."""
     cells = (points / np.array([shape[1] / _COLUMNS, shape[0] / _ROWS])).astype(int)
     return len(np.unique(cells, axis=0))

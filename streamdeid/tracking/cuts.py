@@ -1,14 +1,14 @@
-"""Hard cuts of a scene, from small copies of the luma plane.
+"""Finds hard cuts between scenes, from small copies of the luma plane.
 
-Three signs must agree, because a cut ends every track, and with it the cover of faces that the detector happens to
-miss just then:
+Three signs must agree, because a cut ends every track, and with it the redaction of faces that the detector happens to
+miss at that moment:
 
-* the pictures hardly correlate: a flash or a lamp changes level and contrast, which a correlation does not see;
-* the histogram changes: a shaken or panned camera moves pixels, which a histogram hardly sees;
-* the mean absolute difference stands out from that of the last frames: what moves wildly all the time is no cut.
+* the pictures hardly correlate (a flash or a lamp changes level and contrast, to which a correlation does not react);
+* the histogram changes (a shaken or panned camera moves pixels, to which a histogram hardly reacts);
+* the mean absolute difference stands out from that of the last frames (constant wild motion is not a cut).
 
-Nearly uniform pictures (black between scenes, a white flash) are passed over: the next real picture is compared with
-the last real one. A missed cut costs a redaction for as long as lost tracks coast, no more.
+Nearly uniform pictures (black between scenes, a white flash) are skipped: the next real picture is compared with the
+last real one. A missed cut only leaves redactions in place for as long as lost tracks coast.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _HISTOGRAM = 0.08
 """Share of the pixels that must have moved to another grey level, 0 to 1. Within a scene the test videos reach 0.04."""
 _BINS = 16
 _LEAST = 10.0
-"""Grey levels below which no difference is a cut, or a jump."""
+"""Grey levels of difference below which there is no cut and no jump."""
 _OUTSTANDING = 3.0
 """The difference must be so many times the mean of the last ones."""
 _MEMORY = 12
 """Frames over which that mean is taken: half a second."""
 _STIRRED = 1.5
-"""Grey levels of difference up to which nobody asks whether the camera moved."""
+"""Grey levels of difference up to which the motion of the camera is not estimated."""
 _UNIFORM = 6.0
-"""Standard deviation, grey levels, below which a picture shows nothing."""
+"""Standard deviation, grey levels, below which a picture counts as uniform."""
 
 Small = NDArray[np.float32]
 
@@ -51,16 +51,16 @@ class Cuts:
 
     def __init__(self) -> None:
         self.jumped = False
-        """Whether the picture asked about last is so unlike the one before, cut or not, that what was found there says
-        little about it: the first whole picture after damaged ones, say."""
+        """Whether the last picture is so unlike the one before, cut or not, that faces found before tell little about
+        it: the first whole picture after damaged ones, for example."""
         self.camera: CameraMotion | None = None
-        """How the camera moved since the picture before; None where it stood, or nobody can tell."""
+        """How the camera moved since the picture before; None where it stood, or where its motion is unknown."""
         self._last: Small | None = None
         self._copy: Plane | None = None
         self._differences: deque[float] = deque(maxlen=_MEMORY)
 
     def __call__(self, levels: Sequence[Plane]) -> bool:
-        """True when this picture, its luma and that reduced (`luma_pyramid`), is the first of a new scene."""
+        """Whether this picture is the first of a new scene. levels: its luma plane, also reduced (`luma_pyramid`)."""
         luma = smallest(levels, 2 * _SIZE[0], 2 * _SIZE[1])
         small: Small = cv2.resize(luma, _SIZE, interpolation=cv2.INTER_AREA).astype(np.float32)
         copy, before = camera.small(levels), self._copy
@@ -82,7 +82,7 @@ class Cuts:
             and correlation(last, small) < _CORRELATION
             and histogram_change(last, small) > _HISTOGRAM
         )
-        self._differences.append(all_of_it)  # of a pan, too: where one of its frames tells no motion, that is no cut
+        self._differences.append(all_of_it)  # of pans, too: a frame of a pan without a known motion is not a cut
         self.jumped = difference > _LEAST
         self.camera = None if cut else self.camera
         return cut
@@ -97,7 +97,7 @@ def correlation(one: Small, other: Small) -> float:
 def histogram_change(one: Small, other: Small) -> float:
     """Share of the pixels by which the histograms of two pictures (h, w) differ, 0 to 1.
 
-    Half of each bin is shared out to its neighbours, so that a small change of light near a bin's edge counts little.
+    Half of each bin is given to its neighbours, so that a small change of light near a bin's edge counts little.
     """
     smooth = np.array([0.25, 0.5, 0.25])
     counts = [np.histogram(picture, _BINS, (0, 256))[0] / picture.size for picture in (one, other)]

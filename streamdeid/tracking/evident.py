@@ -1,12 +1,12 @@
-"""Is a track a face? Decided for the track as a whole, from how sure its sightings were.
+"""Decides for a track as a whole whether it is a face, from the evidence of its sightings.
 
-A single sighting says little: an animal, a fist or the back of a head now and then gets what small or turned faces get.
-Over a second or two they differ: the better half of the sightings counts, since faces turn away and come back, and few
-sightings have to be surer than many.
+A single sighting tells little: an animal, a fist or the back of a head sometimes gets as much evidence as small or
+turned faces. Over a second or two they differ. The better half of the sightings counts, because faces turn away and
+come back, and few sightings need more evidence than many.
 
-This is not `Face.confirmed`, which is about one sighting: its evidence against a fixed value and the landmarker's
-presence too. That decides who can be somebody's rival or a person; this, whether a track is covered at all, against the
-user's threshold. A track that is evident may have no sighting that is confirmed.
+This differs from `Face.confirmed`, which is about one sighting: its evidence against a fixed value, and the
+landmarker's presence. `Face.confirmed` decides which tracks can be rivals or persons; this file decides, against the
+user's threshold, whether a track is protected at all. An evident track may have no confirmed sighting.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 from streamdeid.core.arrays import Floats
 
 _SEVERAL = 3
-"""Sightings from which the threshold alone decides."""
+"""Number of sightings from which the threshold alone decides."""
 _SURER = 0.15
-"""By how much a single sighting has to be surer than several; two by half of it."""
+"""How much more evidence than several sightings a single one needs; two need half of this more."""
 
 
 _NO_MORE = 0.1
-"""By how much less sure than the threshold the sightings of a face can be (it turns away) and still be those of one."""
+"""How far below the threshold the evidence of all sightings of a face can be, when it turns away."""
 
 
 def evident(evidence: Floats, threshold: float) -> bool:
-    """Whether sightings of an evidence, float64 (n,), 0 to 1, are those of a face. False for none."""
+    """Whether sightings with this evidence, float64 (n,), 0 to 1, show a face. False for no sightings."""
     count = len(evidence)
     if not count:
         return False
@@ -35,8 +35,9 @@ def evident(evidence: Floats, threshold: float) -> bool:
 
 
 def refuted(evidence: Floats, threshold: float) -> bool:
-    """Whether sightings, float64 (n,), of what was evidently a face are not: somebody else's face had passed there.
+    """Whether sightings with this evidence, float64 (n,), of an evident track show no face: perhaps another person's
+    face had passed there.
 
-    False for few: what is hardly seen is no evidence against.
+    False for few sightings: these are no evidence against a face.
     """
     return len(evidence) >= _SEVERAL and float(evidence.max()) < threshold - _NO_MORE

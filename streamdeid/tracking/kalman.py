@@ -3,9 +3,9 @@
 A box is four independent signals: centre x, centre y, log width, log height. Each is a value and a rate, driven by
 white-noise acceleration (Bar-Shalom, Li, Kirubarajan 2001, "Estimation with Applications to Tracking", section 6.2.2),
 so a 2 x 2 covariance per signal is exact and nothing larger is ever inverted. Time steps are real seconds: two steps
-of a and b seconds give the covariance of one step of a + b, which makes variable frame rates right.
+of a and b seconds give the covariance of one step of a + b, so variable frame rates are handled correctly.
 
-Noise is in units of the face's own size (square root of the box area), so one set of numbers serves every distance.
+Noise is in units of the face's size (square root of the box area), so one set of numbers serves every distance.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _FIRST_RATE = np.array([2.0, 2.0, 0.3, 0.3])
 _ACCELERATION = np.array([6.0, 6.0, 0.2, 0.2])
 """Spectral density of the acceleration, units² per s³: one lost second adds 1.4 faces of standard deviation."""
 QUICKEST = 8.0
-"""Widths of its own that a face goes in a second at most, for all who ask how far one can have gone."""
+"""Most face widths that a face moves in a second; other files use it, too, for how far a face can have gone."""
 _FASTEST = np.array([QUICKEST, QUICKEST, 1.5, 1.5])
 """Limit of the rates per second, so that one wild box cannot throw a prediction across the picture."""
 
 _LEAST_SIDE, _MOST_SIDE = 1.0, 1e6
-"""Pixels between which the sides of boxes are kept: logarithms and areas stay finite."""
+"""Limits of the sides of boxes, pixels: logarithms and areas stay finite."""
 
 GROWTH = 3.0
 """A lost box grows on each side by this many standard deviations (99.7 % per axis) ..."""
@@ -90,7 +90,7 @@ def correct(motion: Motion, rows: Rows, boxes: Floats) -> Motion:
 
 
 def moved(motion: Motion, camera: CameraMotion) -> Motion:
-    """State where everything is moved as a camera moved it; how fast a face goes beside what stands stays."""
+    """State after the camera moved everything; a face's velocity relative to the standing background stays."""
     mean = motion.mean.copy()
     mean[:, :2, 0] = camera(mean[:, :2, 0])
     mean[:, 2:, 0] += np.log(camera.scale)
@@ -98,8 +98,8 @@ def moved(motion: Motion, camera: CameraMotion) -> Motion:
 
 
 def seen_at(boxes: Floats, times: Floats) -> Motion:
-    """State of one box after it was seen in the places float64 (n, 4), one or more, at times (n,), seconds, which rise
-    or, for a motion that runs backwards, fall."""
+    """State of one box after it was seen in one or more places, float64 (n, 4), at times (n,), seconds. Times rise, or
+    fall for a motion that runs backwards."""
     motion = begin(boxes[:1])
     _see(motion.mean, motion.covariance, boxes, times)
     return motion
@@ -111,7 +111,7 @@ def boxes_of(motion: Motion) -> Floats:
 
 
 def spread_of(motion: Motion) -> Floats:
-    """Standard deviation of the sides' places along x and y, float64 (n, 2), pixels: centre and size together."""
+    """Standard deviation of the boxes' edges along x and y, float64 (n, 2), pixels: centre and size together."""
     sides = np.exp(motion.mean[:, 2:, 0])
     variance = motion.covariance[:, :2, 0, 0] + (sides / 2) ** 2 * motion.covariance[:, 2:, 0, 0]
     return np.asarray(np.sqrt(variance), dtype=np.float64)
@@ -129,7 +129,8 @@ def _corners(centres: Floats, halves: Floats) -> Floats:
 
 @kernel
 def _begin(mean: Floats, covariance: Floats, boxes: Floats) -> None:
-    """Fill the state of boxes (n, 4) that are seen for the first time. Twin of all: tests/tracking/test_kalman.py."""
+    """Fill the state of boxes (n, 4) that are seen for the first time. Twin of all kernels:
+    tests/tracking/test_kalman.py."""
     covariance[:] = 0
     for row in range(len(boxes)):
         _signals(boxes[row], mean[row, :, 0])
@@ -142,7 +143,7 @@ def _begin(mean: Floats, covariance: Floats, boxes: Floats) -> None:
 
 @kernel
 def _predict(mean: Floats, covariance: Floats, seconds: float) -> None:
-    """Carry the states of all boxes on, in place."""
+    """Predict the states of all boxes after so many seconds, in place."""
     for row in range(len(mean)):
         size = _unit(mean[row], 0)
         for signal in range(4):
@@ -183,7 +184,7 @@ def _correct(mean: Floats, covariance: Floats, rows: Rows, boxes: Floats) -> Non
 
 @kernel
 def _see(mean: Floats, covariance: Floats, boxes: Floats, times: Floats) -> None:
-    """Carry the state of one box, which was seen in the first of its places, through all others, in place."""
+    """Predict and correct the state of one box, begun at the first of its places, through all others, in place."""
     only = np.zeros(1, np.intp)
     for number in range(1, len(boxes)):
         _predict(mean, covariance, abs(times[number] - times[number - 1]))
@@ -200,13 +201,13 @@ def _signals(box: Floats, out: Floats) -> None:
 
 @kernel
 def _unit(mean: Floats, signal: int) -> float:
-    """What one unit of noise is for a signal of a state (4, 2): the face's size in pixels for the first two, else 1."""
+    """One unit of noise for a signal of a state (4, 2): the face's size in pixels for the first two signals, else 1."""
     return float(np.exp((mean[2, 0] + mean[3, 0]) / 2)) if signal < 2 else 1.0
 
 
 @kernel
 def _bound(mean: Floats) -> None:
-    """Keep a state (4, 2) within what boxes can be and do, in place."""
+    """Limit the sides and rates of a state (4, 2), in place."""
     for signal in range(2, 4):
         mean[signal, 0] = min(max(mean[signal, 0], np.log(_LEAST_SIDE)), np.log(_MOST_SIDE))
     for signal in range(4):

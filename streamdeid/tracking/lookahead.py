@@ -1,24 +1,24 @@
-"""What is covered in a frame, known with the frames that followed it.
+"""Decides which tracks are protected in a frame, with the help of the frames that followed it.
 
-The main loop publishes a frame some frames after it was tracked (none, on a live stream). What those frames showed is
-used here:
+The main loop publishes a frame some frames after it was tracked (none, on a live stream). Those frames are used here:
 
-* a track is shown from the moment on at which its sightings make it evident that it is a face, and for a second before;
-  it stays one until it ends. Only where few sightings made it one, those that follow can speak against it: somebody
-  else's face had passed there; and it is not covered while all three networks see none, for a second before and after;
-* a track that starts is followed backwards: its patch (`tracking.patches`) as far as it is found again, then a little
-  further its motion, run back in time; as long as it lies in the picture, and not beyond the last scene cut;
-* what the third network looked at and never took for a face is none, however sure the others are;
-* without any look-ahead a track that might be a face is covered for its first two frames in any case;
-* a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
-  from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
-  is not found again is covered where it went: in recordings for 0.4 s after it was last seen, and 0.2 s after its patch
-  was (0.4 s at the picture's border); live for 0.4 s after its patch was, longer while somebody hides it. Not outside
-  the picture; and what was hardly ever a face only for 0.1 s after its last sighting, if it had three;
-* in recordings the place of a lost face, or of one to come, is looked at again (`detection.looked_again`) in the very
-  frame that is to be covered: where a face is seen it is a sighting like any other; where none is, only a tenth of a
-  second beside a sighting is covered, and who is followed by the patch from one sight to the next;
-* one head has one redaction: a lost face whose place lies on the head of one that is seen is that one, unless it was
+* A track is protected from the moment when its sightings make it evidently a face, and for a second before. It stays a
+  face until it ends. Only a track with few sure sightings can be refuted by later ones: another person's face had
+  passed there. It is also not protected while all three networks see no face for a second before and after.
+* A track that starts is followed backwards: by its patch (`tracking.patches`) as far as this is found again, then a
+  little further by its motion, run back in time, while it lies in the picture, and not beyond the last scene cut.
+* A track that the third network judged and never took for a face is none, however sure the other networks are.
+* Without look-ahead, a track that might be a face is protected for its first two frames in any case.
+* A lost face is followed by its patch, too. Where that fails, a gap before the face is found again is bridged from both
+  sides: by the next sighting's patch, followed backwards, and by motion between the known places. A face that is not
+  found again is protected where it went: in recordings for 0.4 s after it was last seen, and 0.2 s after its patch was
+  (0.4 s at the picture's border); live for 0.4 s after its patch was, longer while another face hides it. It is not
+  protected outside the picture. A track that was hardly ever a face is protected only for 0.1 s after its last
+  sighting, if three were sure.
+* In recordings the place of a lost or coming face is looked at again (`detection.looked_again`) in the frame that is to
+  be protected. A face seen there is a sighting like any other. Where none is seen, the place keeps a redaction only for
+  a tenth of a second beside a sighting, and where its patch leads from one sighting to the next.
+* One head has one redaction: a lost face whose place lies on the head of a seen face counts as that face, unless it was
   seen beside that head.
 """
 
@@ -57,51 +57,51 @@ from streamdeid.tracking.noted import Noted, followed
 from streamdeid.tracking.patches import small
 
 _AROUND = 1.0 + 1e-6
-"""Seconds before and after a frame in which sightings count as evidence (and what sums of times may be off)."""
+"""Seconds before and after a frame in which sightings count as evidence (1e-6 allows for rounding of times)."""
 _PLENTY = 5
-"""Sightings within a second before after which a face is evident without looking ahead, and sure ones after which it
-stays one: turned away, for example."""
+"""Sightings within the last second from which a face can be evident without look-ahead; and sure sightings from which a
+face stays one, for example when it turns away."""
 _BEYOND = 0.2 + 1e-6
-"""Seconds for which a place is covered before the first frame in which its patch was found."""
+"""Seconds for which a place is protected before the first frame in which its patch was found."""
 _LET_GO = 0.4 + 1e-6
-"""Seconds for which a face is covered that neither the detector nor its patch finds, now or later. Of 112 such covers
-on eight clips five held a face that nothing else covered (docs/methods.md 6.2), and those that last longer are the
-largest."""
+"""Seconds for which a face is protected that neither the detector nor its patch finds, now or later. Of 112 such
+redactions on eight clips five held a face that no other one held (docs/methods.md 6.2), and those that last longer are
+the largest."""
 _TURNED_AWAY = 0.2 + 1e-6
-"""The same where it is known that it is not seen again within the look-ahead: of 23 such covers in labelled frames one
-held a face that nothing else covered, 0.07 seconds after its last sight (docs/methods.md 6.2)."""
+"""The same where it is known that the face is not seen again within the look-ahead: of 23 such redactions in labelled
+frames one held a face that no other one held, 0.07 seconds after its last sighting (docs/methods.md 6.2)."""
 _FOUND_LATE = 0.5 + 1e-6
-"""Seconds before its first sighting for which what was hardly a face is covered at most, however far back its patch is
-found."""
+"""Most seconds before its first sighting for which a track that was hardly a face is protected, however far back its
+patch is found."""
 _SEVERAL, _SURER = 3, 0.15
-"""Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it, and by how
-much the surest has to be above the threshold: as for a single one (`evident`)."""
+"""Sure sightings that a face needs to stay protected after the last one; and by how much the surest has to be above the
+threshold where the third network did not see the face: as for a single sighting (`evident`)."""
 _LARGEST, _QUARTER = 1.6, 0.25
-"""A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much
-of the picture, unless the face was that large."""
+"""A place without a sighting has at most so many times the sides of its face, and takes at most this share of the
+picture, unless the face was that large."""
 _CLOSE_BY = 0.1 + 1e-6
-"""Seconds from the nearest sighting for which a face is covered, whatever a look says."""
+"""Seconds from the nearest sighting for which a face is protected, whatever a look finds."""
 _UNSEEN, _PERHAPS = 2, 2
-"""Frames of which the first is looked at, where a look saw nothing; and frames for which a place stays covered after a
-look that saw something: a redaction that comes and goes is worse than one that stays a moment longer."""
+"""After a look that saw nothing, one in so many frames is looked at; after one that saw something, a place stays
+protected for so many frames: a redaction that comes and goes is worse than one that stays a moment longer."""
 _YOUNG = 2
-"""Frames for which a track is covered without looking ahead whatever comes of it."""
+"""Frames for which a new track is protected without look-ahead, whatever it turns out to be."""
 _BRIDGED = 0.25 + 1e-6
-"""Seconds between two sightings that are bridged whatever they are; longer ones only for what was surely a face."""
+"""Seconds between two sightings up to which a gap is bridged for any track; longer gaps only for a sure face."""
 _SLID = 0.1
-"""IoU with a face that is seen from which a patch that is followed backwards has slid onto it. What is found ends in a
+"""IoU with a seen face from which a patch that is followed backwards has slid onto it. The patch starts from a
 sighting, so neighbours may touch; where it slid, the place is bridged by motion."""
 _OTHER = 0.02
-"""IoU with a face that is seen, from which a patch is taken to have slid onto it."""
+"""IoU with a seen face from which a patch that is followed forwards has slid onto it."""
 
 
 Look = Callable[[int, Box, Sequence[Box]], Face | None]
-"""What is in a box of a frame, pixels, where the face of a track is expected, and what others are seen beside it
-(`protocols.LooksAgain`)."""
+"""Looks for a face, given the track's number, the box in which its face is expected, and the boxes of other seen faces,
+all in pixels of a frame (`protocols.LooksAgain`)."""
 
 
 class LookAhead:
-    """Chooses the tracks that are covered. `note` sees each frame first, `shown` is asked once for each, in order."""
+    """Chooses the tracks that are protected. Call `note` for each frame first, then `shown` once for each, in order."""
 
     def __init__(self, threshold: float, size: tuple[int, int] | None = None) -> None:
         """threshold: evidence from which a track is a face, 0 to 1. size: width and height of the frames, if known."""
@@ -114,24 +114,23 @@ class LookAhead:
         self._time: Fraction | None = None
         self._shown: Noted | None = None
         self.unlooked: list[Track] = []
-        """Where nobody looked in the frame before the one asked for last, but who was seen in that one; in pixels of
-        the scene's first picture (`Noted.here`)."""
+        """Tracks that a look saw in the last frame shown, and for which no look was taken in the frame before, at their
+        places; in pixels of the scene's first picture (`Noted.here`)."""
         self._heads: dict[int, Floats] = {}
-        """Those that were seen in the frame before, in the same pixels."""
+        """By track: faces that were seen in the frame before, in the same pixels."""
 
     def cut(self) -> None:
-        """The next frame noted is the first of a new scene."""
+        """Begin a new scene with the next frame that is noted."""
         self._scene += 1
         self._offset = None
 
     def note(
         self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane], camera: CameraMotion | None = None
     ) -> Noted:
-        """Note the tracks of a frame, levels its `luma_pyramid`; frames come in order, each before it is shown. What
-        this gives back is handed to `shown`.
+        """Note the tracks of a frame; frames come in order, each before it is shown. Pass the result to `shown`.
 
-        time: seconds; one that repeats or steps back counts as no time at all. camera: how it moved since the frame
-        before.
+        levels: the frame's `luma_pyramid`. time: seconds; a time that repeats or steps back counts as no step at all.
+        camera: how it moved since the frame before.
         """
         if camera is not None:
             middle = np.array(levels[0].shape[::-1]) / 2
@@ -158,11 +157,10 @@ class LookAhead:
     def shown(
         self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted], look: Look | None = None
     ) -> list[Track]:
-        """The tracks to cover in the next frame that was not asked for yet, whose own these are: those that are faces,
-        and to come.
+        """The tracks to protect in the next frame: the frame's own tracks that are faces, and faces that come later.
 
-        now, later: what was noted of that frame, and of those that wait after it. look: what is to be seen in a place
-        of that frame, where a track's face is expected; None where nobody can look.
+        tracks: the frame's own tracks. now, later: the results of `note` for this frame, and for the frames that wait
+        after it. look: looks for a track's face in this frame; None where no look is possible.
         """
         for known in self._known.values():
             known.beside &= self._known.keys()
@@ -198,7 +196,7 @@ class LookAhead:
     def _looked(
         self, lost: Sequence[Track], now: Noted, look: Look, faces: dict[int, Floats], heads: dict[int, Floats]
     ) -> list[Track]:
-        """Those of the lost faces that are to be covered, after a look at where they are expected."""
+        """The lost faces that are to be protected, after a look at the places where they are expected."""
         self.unlooked.clear()
         covered, seen_here = [], {n: box for n, box in faces.items() if self._known[n].shows}
         for track in lost:
@@ -226,8 +224,8 @@ class LookAhead:
         return covered
 
     def _young(self, track: Track, now: Noted) -> bool:
-        """Whether a track has just begun, with a sighting in this frame that would be a face's if more came like it:
-        where nobody knows what comes, it is covered until that is known."""
+        """Whether a track has just begun, with enough evidence in this frame to be a face if more such sightings come.
+        Without look-ahead it is protected until this is known."""
         known = self._known[track.number]
         begun = now.index - known.start < _YOUNG and not known.never
         return begun and track.face is not None and track.face.evidence >= self._threshold
@@ -236,7 +234,7 @@ class LookAhead:
         return not known.never and evident(np.array([one.evidence for one in seen], np.float64), self._threshold)
 
     def _note_pairs(self, tracks: Sequence[Track]) -> None:
-        """Note beside whose head a face is seen: a sure one, so that the detector could have taken it for its hair."""
+        """Note for each seen face the sure faces on or near which it is seen: the detector can take hair for a face."""
         seen = _heads(tracks)
         sure = [one.number for one in tracks if one.number in seen and one.face is not None and one.face.confirmed]
         if sure:
@@ -245,15 +243,15 @@ class LookAhead:
                 self._known[number].beside.update(n for n, yes in zip(sure, row, strict=True) if yes and n != number)
 
     def _at_border(self, box: Box) -> bool:
-        """Whether the picture's border cuts a lost face, or the place where it may be, in a box, for all that is known:
-        half a face says little to networks."""
+        """Whether the picture's border cuts the box in which a lost face is or may be, or the picture's size is
+        unknown: half a face tells networks little."""
         if self._size is None:
             return True
         x0, y0, x1, y1 = box
         return min(x0, y0, self._size[0] - x1, self._size[1] - y1) < 0
 
     def _on_a_head(self, lost: Track, heads: dict[int, Floats]) -> bool:
-        """Whether the place of a lost face lies on the head of a face that is seen, and never stood beside it."""
+        """Whether a lost face's place lies on the head of a seen face beside which it was never seen."""
         beside = self._known[lost.number].beside
         others = [head for n, head in heads.items() if n != lost.number and n not in beside]
         return bool(others) and bool(on_head(np.array(lost.box), np.array(others)).any())
@@ -262,16 +260,16 @@ class LookAhead:
         return refuted(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
 
     def _placed(self, track: Track, now: Noted, later: Sequence[Noted], faces: dict[int, Floats]) -> Track | None:
-        """A track with its place in this frame; a lost one has it by its patch, two sightings, or its motion.
+        """A track with its place in this frame; a lost track gets it from its patch, two sightings, or its motion.
 
-        None for one that was lost for long, or that left the picture.
+        None for a track that was lost for too long, or that left the picture.
         """
         known = self._known[track.number]
         known.held = False
         if track.face is not None:
             known.sighted(LostPlace(now.time, now.steady(faces[track.number])))
             return track
-        if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
+        if not known.path:  # lost before it was known to be a face: its next sighting tells where it was
             early = self._before(known, now, later)
             return None if early is None else _at(track, *early)
         others = [now.steady(box) for number, box in faces.items() if number != track.number]
@@ -295,24 +293,24 @@ class LookAhead:
         expected = moved(known.path, now.time)
         hidden = not later and bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
         here = now.here(expected)
-        leaves = self._at_border(corners(here))  # nobody sees much of half a face: it need not have turned
+        leaves = self._at_border(corners(here))  # half a face is hard to see: it need not have turned away
         gone = now.time - known.path[-1].time > (_TURNED_AWAY if later and not leaves else _LET_GO) and not hidden
         if gone or self._outside(here):
             return None
         return _at(track, self._limited(known.sides, predicted(known.path, now.time), now), known.sides)
 
     def _stays(self, known: KnownTrack, now: Noted) -> bool:
-        """Whether a face that is not seen again is covered on: for a moment whatever it was."""
+        """Whether a face that is not seen again stays protected; for `_CLOSE_BY` it only needs some sure sightings."""
         return self._goes_on(known) or (known.sure >= _SEVERAL and now.time - known.seen <= _CLOSE_BY)
 
     def _goes_on(self, known: KnownTrack) -> bool:
-        """Whether a face that is not seen again was sure enough to be covered on."""
+        """Whether a face that is not seen again was sure enough to stay protected."""
         liked = max(known.best or 0.0, known.liked) >= NO_FACE
         return known.sure >= _SEVERAL and (liked or known.surest >= self._threshold + _SURER)
 
     def _limited(self, sides: tuple[float, float], wide: Bounded, now: Noted) -> tuple[Box, bool]:
-        """A box of this picture no larger than the head of a face with these sides, and than a quarter of the picture;
-        whether a part of it was cut, here or before."""
+        """A box in this picture, at most as large as the head of a face with these sides and as a quarter of the
+        picture; and whether a part of it was cut off, here or before."""
         most = _LARGEST * np.array(sides)
         if self._size is not None:
             share = float(most.prod()) / (_QUARTER * self._size[0] * self._size[1])
@@ -321,7 +319,7 @@ class LookAhead:
         return corners(now.here(held.box)), held.cut
 
     def _bridged(self, known: KnownTrack, now: Noted, later: Sequence[Noted], after: Sequence[Sighting]) -> Bounded:
-        """Where a lost face is that was seen again: by its patch backwards from there, or between the places known."""
+        """Where a lost face is that is seen again: by its patch, followed back from there, or between known places."""
         next_one = after[0]
         if known.again != next_one.index:
             known.again = next_one.index
@@ -335,14 +333,14 @@ class LookAhead:
         return between(list(known.path), places, now.time)
 
     def _backwards(self, waiting: Sequence[Noted], start: int, places: Sequence[LostPlace]) -> dict[float, Floats]:
-        """By time, where the patch of the first of some places, seen in the frame `start`, was in those waiting."""
+        """By time: where the patch of the first of these places, seen in the frame `start`, was in waiting frames."""
         frames = [one for one in waiting if one.index <= start]
         frames.reverse()
         found: dict[float, Floats] = {}
         for frame, box in zip(frames[1:], trail(frames, places), strict=False):
             seen = [s.place.box for other in self._known.values() for s in other.sightings if s.index == frame.index]
             if seen and float(iou(box[None], np.array(seen)).max()) > _SLID:
-                break  # it slid onto somebody else's face
+                break  # it slid onto another face
             found[frame.time] = box
         return found
 
@@ -350,7 +348,7 @@ class LookAhead:
         return self._size is not None and bool((box[2:] <= 0).any() or (box[:2] >= self._size).any())
 
     def _followed(self, known: KnownTrack, now: Noted, others: Sequence[Floats]) -> Floats | None:
-        """Where a lost face's patch is now; None where it is not found, or slid onto somebody else's face."""
+        """Where a lost face's patch is now; None where it is not found, or slid onto another face."""
         if known.lost or self._shown is None or self._shown.scene != now.scene:
             return None
         shift = rate_of(known.path) * (now.time - self._shown.time)
@@ -362,9 +360,9 @@ class LookAhead:
     def _before(
         self, known: KnownTrack, now: Noted, later: Sequence[Noted]
     ) -> tuple[tuple[Box, bool], tuple[float, float]] | None:
-        """Where a track was before it was first seen in a frame that is shown, as `_limited`, and the usual sides of
-        its first faces, pixels; None outside the picture, and before the patch was anywhere."""
-        # What was too faint to be shown lies before: it is no place to go back from.
+        """Where a track was before its first sighting in a shown frame, as `_limited`, and the usual sides of its first
+        faces, pixels; None outside the picture, and too long before its patch was found."""
+        # Only sightings after this frame count: earlier ones were too faint to be shown.
         after = known.to_come(now.index)
         if not after:
             return None
@@ -383,17 +381,17 @@ class LookAhead:
         box = union(moved(places[::-1], now.time), start)
         wide = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
         if self._outside(now.here(wide.box)):
-            return None  # it came in here
+            return None  # it entered the picture here
         return self._limited(sides, wide, now), sides
 
 
 def _at(track: Track, place: tuple[Box, bool], sides: tuple[float, float] | None) -> Track:
-    """A lost track at its place, which was cut or not. sides: of its face."""
+    """A lost track at its place: a box, and whether it was cut. sides: of its face, pixels."""
     box, cut = place
     return replace(track, box=box, sides=sides, cut=cut)
 
 
 def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
-    """By track: the face from hairline to chin, (4,), of those of which that is seen."""
+    """By track: box of the face from hairline to chin, (4,), for the tracks whose face has one."""
     seen = {one.number: one.face.outline for one in tracks if one.face is not None}
     return {number: np.array(box) for number, box in seen.items() if box is not None}

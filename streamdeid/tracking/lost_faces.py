@@ -1,4 +1,4 @@
-"""Where a face is in frames in which the detector does not see it: places from patches, from sightings, from motion."""
+"""Places of faces in frames in which the detector does not see them: from patches, from sightings, from motion."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from streamdeid.tracking import kalman
 from streamdeid.tracking.noted import Noted, followed
 
 MOTION = 8
-"""Places from which a motion is derived."""
+"""Number of places from which a motion is derived."""
 _SLACK, _SLACK_PER_SECOND, _SLACK_LIMIT = 0.1, 0.4, 0.3
 """Growth of a box without a sighting, on each side: shares of its sides, and of the seconds to the nearer sighting."""
 _LARGEST = 1.6
-"""Sides of a box where no face is seen, over those of the face it is for: larger ones hid the picture, not the face
+"""Largest sides of a box where no face is seen, over those of its face: larger boxes hid the picture, not the face
 (docs/methods.md 6.2)."""
 _GROWTH = 2.0
 """Growth of a predicted box on each side, in standard deviations, as far as `_LARGEST` allows."""
 _NOTHING = 1e-6
-"""Pixels by which a box that is just as large as it may be can seem larger, since numbers are rounded."""
+"""Pixels by which rounding can make a box seem larger than the largest size."""
 
 
 @dataclass(frozen=True)
 class LostPlace:
-    """Where a face was."""
+    """Where a face was at some time."""
 
     time: float
     """Seconds."""
     box: Floats
-    """float64 (4,), pixels; where the camera moves, of the first picture of the scene (`noted`)."""
+    """float64 (4,), pixels; where the camera moves, in the first picture of the scene (`noted`)."""
 
     @property
     def sides(self) -> tuple[float, float]:
-        """Of the box, pixels."""
+        """Width and height of the box, pixels."""
         x0, y0, x1, y1 = self.box.tolist()
         return x1 - x0, y1 - y0
 
 
 class Bounded(NamedTuple):
-    """A box of no more than the largest size."""
+    """A box that is at most as large as allowed."""
 
     box: Floats
     """float64 (4,), pixels."""
@@ -66,7 +66,7 @@ def rate_of(places: Sequence[LostPlace]) -> Floats:
 
 
 def slack(box: Floats, seconds: float, sides: Floats | None = None) -> Floats:
-    """A box that was seen so many seconds ago, or will be, grown; sides (2,): the face's, if the box is larger."""
+    """The box of a face that was, or will be, seen so many seconds away, grown. sides (2,): the face's, if smaller."""
     growth = min(_SLACK + _SLACK_PER_SECOND * seconds, _SLACK_LIMIT) * (box[2:] - box[:2] if sides is None else sides)
     return np.concatenate([box[:2] - growth, box[2:] + growth])
 
@@ -77,30 +77,30 @@ def union(a: Floats, b: Floats) -> Floats:
 
 
 def bounded(box: Floats, face: Floats, cut: bool = False) -> Bounded:
-    """A box (4,) cut to `_LARGEST` times the sides of a face's (4,). cut: whether a part of it was cut before."""
+    """A box (4,) cut to `_LARGEST` times the sides of a face's box (4,). cut: whether a part was cut before."""
     return within(box, _LARGEST * (face[2:] - face[:2]), cut)
 
 
 def within(box: Floats, most: Floats, cut: bool = False) -> Bounded:
-    """A box (4,) cut to sides (2,) of at most so much, about its own middle."""
+    """A box (4,) cut to the largest sides (2,) about its own middle. cut: whether a part was cut before."""
     sides, centre = box[2:] - box[:2], (box[:2] + box[2:]) / 2
     half = np.minimum(sides, most) / 2
     return Bounded(np.concatenate([centre - half, centre + half]), cut or bool((sides > most + _NOTHING).any()))
 
 
 def moved(places: Sequence[LostPlace], time: float) -> Floats:
-    """Where one or more places lead to some time after (or, reversed, before) the last of them, in its size, (4,)."""
+    """Box (4,) to which one or more places lead at a later (or, reversed, earlier) time, with the last one's size."""
     motion = kalman.predict(motion_of(places), abs(time - places[-1].time))
-    last = places[-1].box  # what it seemed to grow by is not believed: it would be half the picture in a second
+    last = places[-1].box  # predicted growth is not believed: the box would fill half the picture in a second
     centre, half = motion.mean[0, :2, 0], (last[2:] - last[:2]) / 2
     return np.concatenate([centre - half, centre + half])
 
 
 def predicted(places: Sequence[LostPlace], time: float) -> Bounded:
-    """Where a face may be some time after its last place, which is lost and not found again.
+    """Where a lost face that is not found again may be some time after its last place.
 
-    The last place is covered with the one it moves to as long as one box of the largest size holds both: people stop as
-    often as they walk on.
+    The box holds the last place and the predicted place, as long as one box of the largest size holds both: people stop
+    as often as they walk on.
     """
     gone = abs(time - places[-1].time)
     motion = kalman.predict(motion_of(places), gone)
@@ -111,11 +111,11 @@ def predicted(places: Sequence[LostPlace], time: float) -> Bounded:
 
 
 def between(before: Sequence[LostPlace], after: Sequence[LostPlace], time: float) -> Bounded:
-    """A place between sightings on either side, each one or more, in order of time."""
+    """The place at a time between two series of places, each with one place or more, in order of time."""
     length = after[0].time - before[-1].time
     share = (time - before[-1].time) / length if length > 0 else 0.5
     straight = (1 - share) * before[-1].box + share * after[0].box
-    # People turn round as often as they walk on, so the motion of the nearer side counts too.
+    # People turn round as often as they walk on, so the motion of the nearer side counts, too.
     side = list(before[-MOTION:]) if share < 0.5 else list(after[:MOTION])[::-1]
     nearer = abs(time - side[-1].time)
     going = kalman.boxes_of(kalman.predict(motion_of(side), nearer))[0]
@@ -123,11 +123,11 @@ def between(before: Sequence[LostPlace], after: Sequence[LostPlace], time: float
 
 
 def trail(frames: Sequence[Noted], places: Sequence[LostPlace]) -> Iterator[Floats]:
-    """Where a patch was before its first place, frame by frame, float64 (4,): as far back as it is found again.
+    """Where a patch was before its first place, frame by frame, float64 (4,), as far back as it is found again.
 
-    frames: from that of the first place backwards. places: the first ones, in order.
+    frames: from the frame of the first place backwards. places: the first places, in order.
     """
-    box, rate = places[0].box, rate_of(list(places)[::-1])  # of a motion that runs backwards
+    box, rate = places[0].box, rate_of(list(places)[::-1])  # the motion runs backwards
     for after, before in itertools.pairwise(frames):
         place = followed(after, before, box, rate * max(after.time - before.time, 0.0))
         if place is None:
@@ -137,14 +137,14 @@ def trail(frames: Sequence[Noted], places: Sequence[LostPlace]) -> Iterator[Floa
 
 
 def doubled(faces: Floats) -> Floats:
-    """Boxes (..., 4) of twice the sides about the same middles."""
+    """Boxes (..., 4) with twice the sides about the same middles."""
     middle, sides = (faces[..., :2] + faces[..., 2:]) / 2, faces[..., 2:] - faces[..., :2]
     return np.concatenate([middle - sides, middle + sides], axis=-1)
 
 
 def near(faces: Floats, heads: Floats) -> NDArray[np.bool_]:
-    """Which of some faces (n, 4) are on which heads (m, 4) or near them, or the other way round, as (n, m); boxes from
-    hairline to chin."""
+    """Which faces (n, 4) are on or near which heads (m, 4), or the other way round, (n, m); all boxes are from hairline
+    to chin."""
     return on_head(faces[:, None], doubled(heads)) | on_head(heads, doubled(faces)[:, None])
 
 

@@ -1,7 +1,7 @@
-"""What the look-ahead keeps of a frame while that waits, and where places of one picture are in the next.
+"""Keeps the data that the look-ahead needs of a waiting frame, and moves places from one picture to the next.
 
-Places of faces that are lost are kept as they lie in the first picture of their scene, however the camera moves since
-then: who stands still beside a camera that is turned has no motion of its own, and does not go on when it stops.
+Places of lost faces are kept in pixels of the first picture of their scene, however the camera moves after that. So a
+person who stands still while the camera turns has no motion of their own, and does not go on when the camera stops.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from streamdeid.tracking.patches import Small, found_again
 
 @dataclass(frozen=True)
 class Noted:
-    """What is kept of a frame."""
+    """The data that is kept of a frame."""
 
     index: int
     time: float
@@ -24,23 +24,23 @@ class Noted:
     scene: int
     small: Small
     offset: Floats | None = None
-    """float64 (2,): by how many pixels its middle went to right and below since its scene began, as the camera moved;
-    None where that stood. How it was turned and zoomed is left out: its errors would multiply for hours."""
+    """float64 (2,): by how many pixels the camera's motion moved the middle right and down since the scene began; None
+    where the camera stood. Turn and zoom are left out: their errors would multiply for hours."""
 
     def steady(self, box: Floats) -> Floats:
-        """Where a box (4,) of this picture, pixels, lies in the first one of its scene."""
+        """Where a box (4,) of this picture, pixels, lies in the first picture of its scene."""
         return box if self.offset is None else box - np.tile(self.offset, 2)
 
     def here(self, box: Floats) -> Floats:
-        """Where a box (4,) of the first picture of its scene, pixels, lies in this one."""
+        """Where a box (4,) of the first picture of its scene, pixels, lies in this picture."""
         return box if self.offset is None else box + np.tile(self.offset, 2)
 
 
 def followed(before: Noted, after: Noted, box: Floats, shift: Floats) -> Floats | None:
-    """Where the patch of a box (4,) is in another picture of the scene, None when it is not found; `found_again`.
+    """Where the patch of a box (4,) is in another picture of the scene; None when it is not found (`found_again`).
 
-    box, shift (2,): it, and how it moved by itself, as they lie in the first picture of the scene, pixels; so is what
-    is given back.
+    shift (2,): the expected motion of the box itself. box, shift and the result are in pixels of the scene's first
+    picture.
     """
     if before.offset is None and after.offset is None:
         return found_again(before.small, after.small, box, shift)

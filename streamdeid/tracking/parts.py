@@ -1,8 +1,8 @@
-"""Parts and ghosts of a face: second detections that are nobody.
+"""Finds parts and ghosts of a face: second detections of the same head that are not another person.
 
-A fine tile sees a nose, a mouth or an ear as a face of its own, a coarse one sees a head with its hair as a larger
-face. Taken for people they would be rivals of the face they belong to: it would be in doubt who is who, and nobody
-would be shown. So they are left out, anew in every frame, as long as the face that holds them is surely one
+A fine tile sees a nose, a mouth or an ear as a face of its own; a coarse tile sees a head with its hair as a larger
+face. If they were taken for people, they would be rivals of the face they belong to: all would be ambiguous, and no own
+face would be shown. So they are dropped in every frame in which the face that holds them is surely a face
 (docs/methods.md 6.1).
 """
 
@@ -18,27 +18,27 @@ from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import SURE, Face
 
 _SMALLER = 0.6
-"""A part has less than this share of the face's area: two faces at one place that are nearer in size are two people."""
+"""A part has less than this share of the face's area: two faces at one place of more similar sizes are two people."""
 _WITHIN, _REACH = 0.7, 1.15
-"""Share of a part's box that lies in the hull of the face's points, which is drawn so many times as large: ears and the
-hair line stick out of it."""
+"""Share of a part's box that lies in the hull of the face's points, enlarged so many times: ears and the hair line
+stick out of the hull."""
 _WITHIN_BARE = 0.6
-"""The same for what has no landmarks, if its middle lies in that hull: a fringe, with the forehead below it."""
+"""The same for a box without landmarks whose middle lies in that hull: a fringe, with the forehead below it."""
 _FRINGE, _ASIDE = 0.4, 0.1
-"""Such a fringe has less than this share of the face's area, and its middle lies no farther to the side than this share
-of the face's width: nothing covers what of it sticks out, and it might be somebody half hidden behind the head. In
+"""Such a fringe has less than this share of the face's area, and its middle lies at most this share of the face's width
+to the side: no redaction covers the rest of its box, and that might be a person half hidden behind the head. In
 expressions_gaze it has 0.23 to 0.31, and lies 0.01 to 0.05 aside."""
 _SHARED, _LARGEST, _CONCENTRIC = 0.7, 4.0, 0.25
-"""A ghost shares this much of the smaller of both boxes, has at most so many times the face's area, and its middle lies
-within this share of its sides from the face's. One that is as large as the face would join it (`association`), and make
-its box loose and its landmarks doubted; the landmarks say better where the face is."""
+"""A ghost shares so much of the smaller of both boxes with the face, has less than so many times the face's area, and
+the middles are apart by less than this share of its sides. A ghost about as large as the face would be joined with it
+(`association`), which makes the box loose and the landmarks doubtful; the landmarks tell better where the face is."""
 
 
 def without_parts(faces: Sequence[Face], boxes: Floats) -> list[int]:
-    """Rows of the detections that are no part and no ghost of another one, ascending.
+    """Rows of the detections that are neither a part nor a ghost of another one, ascending.
 
-    boxes: float64 (n, 4), those of the faces in pixels, with an area. What has landmarks and is surer than the face
-    that it would belong to is kept.
+    boxes: float64 (n, 4), boxes of the faces in pixels, with an area. A detection is kept if it has landmarks and more
+    evidence than the face that it would belong to.
     """
     gone: set[int] = set()
     areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
@@ -82,14 +82,14 @@ def _is_fringe(box: Floats, face: Floats, hull: NDArray[np.float32]) -> bool:
 
 
 def _inside(box: Floats, hull: NDArray[np.float32]) -> float:
-    """Area of a box (4,) that lies in a convex polygon (h, 2)."""
+    """Area of the part of a box (4,) that lies in a convex polygon (h, 2)."""
     x0, y0, x1, y1 = box
     corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], np.float32)
     return float(cv2.intersectConvexConvex(corners, hull)[0])
 
 
 def _is_ghost(box: Floats, face: Floats, shared: float) -> bool:
-    """Whether a box (4,) without landmarks is a larger one about a face's (4,), with which it shares an area."""
+    """Whether a box (4,) without landmarks is a ghost of a face's box (4,). shared: area of both, pixels²."""
     own, area = float((box[2:] - box[:2]).prod()), float((face[2:] - face[:2]).prod())
     apart = np.abs((box[:2] + box[2:]) - (face[:2] + face[2:])) / 2 / (box[2:] - box[:2])
     return own < _LARGEST * area and shared >= _SHARED * min(own, area) and float(apart.max()) < _CONCENTRIC

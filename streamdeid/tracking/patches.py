@@ -1,9 +1,9 @@
-"""Where a face went that the detector does not see: its patch, found again in the next picture by correlation.
+"""Follows a face that the detector does not see: finds its patch again in the next picture by correlation.
 
 A head that turns away looks nearly the same from one frame to the next. So its patch is matched frame by frame, each
 time from where it was last found (normalised cross-correlation: Lewis 1995, "Fast Normalized Cross-Correlation"), as
-long as the match is good. That says where to cover far better than motion alone, which knows nothing of stops and
-turns, and so needs covers that grow to three times the face's width within a second.
+long as the match is good. This tells far better where to redact than motion alone. Motion does not tell stops and
+turns, and so needs redactions that grow to three times the face's width within a second.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from numpy.typing import NDArray
 from streamdeid.core.arrays import Floats, Plane
 
 _LONGEST = 960
-"""Longest side in pixels of the pictures used, whole halves of the frames: a face of 24 pixels at 1080p keeps 12."""
+"""Longest side in pixels of the pictures used; frames are halved until they fit: 24 pixels at 1080p become 12."""
 _PATCH = 24
 """Longer side in pixels that a patch is reduced to."""
 _FINER = 2
-"""Halvings by which the level that a patch is cut from is finer than the coarsest that has its pixels. Cut from that
-one, nearly pixel by pixel, patches are smoother and everybody looks alike: of 918 pairs of different heads in one frame
-of crossing_heads 63 were taken for one person, none with 1 or 2 here; the whole picture's cut takes none. With 2 a face
-of up to 192 pixels is cut from the first level, as it always was, and no verdict on 21 clips differs."""
+"""Number of halvings by which the level that a patch is cut from is finer than the coarsest level that has its pixels.
+Cut from that coarsest one, nearly pixel by pixel, patches are smoother and all people look alike: of 918 pairs of
+different heads in one frame of crossing_heads 63 were taken for one person. With 1 or 2 here, or cut from the whole
+picture, none were. With 2 a face of up to 192 pixels is cut from the first level, as it always was, and no verdict on
+21 clips differs."""
 _MARGIN = 0.15
-"""Share of a box's sides by which the patch is larger: hair and ears go along with a face."""
+"""Share of a box's sides by which the patch is larger on each side: hair and ears move along with a face."""
 _REACH = 0.6
-"""Share of its longer side that a face may have moved beside where it is expected."""
+"""How far a face may lie from its expected place, share of its longer side."""
 _ALIKE = 0.75
-"""Correlation from which the patch was found again."""
+"""Correlation from which the patch counts as found again."""
 _LEAST = 6
-"""Pixels of the reduced picture that a box must have at least: less says nothing."""
+"""Least side of a box in pixels of the reduced picture: smaller patches tell nothing."""
 _MOST = 2
-"""Sides of a picture that a box may be long: of a plug-in's larger ones the cut-out would fill the memory."""
+"""Largest side of a box over the picture's longer side: a patch for a plug-in's larger boxes would fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,9 @@ class Small:
     """A reduced luma picture."""
 
     levels: tuple[NDArray[np.uint8], ...]
-    """uint8 (h, w), and each time half of the last: a large face costs no more than a small one."""
+    """uint8 (h, w), each half as large as the one before: a large face costs no more than a small one."""
     factor: int
-    """Pixels of the frame per pixel of the first."""
+    """Pixels of the frame per pixel of the first level."""
 
     @property
     def luma(self) -> NDArray[np.uint8]:
@@ -55,7 +56,7 @@ class Small:
 
 
 def small(levels: Sequence[Plane]) -> Small:
-    """The reduced picture of a luma plane, by its levels (`luma_pyramid`)."""
+    """The reduced picture of a luma plane, given by its levels (`luma_pyramid`)."""
     step = next((i for i, luma in enumerate(levels) if max(luma.shape) <= _LONGEST), len(levels) - 1)
     return Small(tuple(levels[step:]), 1 << step)
 
@@ -63,20 +64,20 @@ def small(levels: Sequence[Plane]) -> Small:
 def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floats | None:
     """Where the patch of a box is in the next picture, float64 (4,), pixels of the frame; None when it is not found.
 
-    box: float64 (4,), pixels of the frame, in the picture before. shift: float64 (2,), by how much it is expected to
-    have moved. Both pictures have one size.
+    box: float64 (4,), pixels of the frame, in the picture before. shift: float64 (2,), the box's expected motion in the
+    same pixels. Both pictures have one size.
     """
     found = matched(before, after, box, shift)
     return None if found is None else found[0]
 
 
 def too_small(picture: Small, box: Floats) -> bool:
-    """Whether the patch of a box (4,), pixels of the frame, says nothing, found or not."""
+    """Whether a box (4,), pixels of the frame, is too small for its patch to tell anything."""
     return float((box[2:] - box[:2]).min()) < _LEAST * picture.factor
 
 
 def matched(before: Small, after: Small, box: Floats, shift: Floats) -> tuple[Floats, float] | None:
-    """As `found_again`, with the correlation there, `_ALIKE` to 1."""
+    """As `found_again`, together with the correlation at the place found, `_ALIKE` to 1."""
     here = box / before.factor
     sides = here[2:] - here[:2]
     if too_small(before, box) or sides.max() > _MOST * max(before.luma.shape) or before.luma.shape != after.luma.shape:
@@ -102,9 +103,10 @@ def matched(before: Small, after: Small, box: Floats, shift: Floats) -> tuple[Fl
 
 
 def _beside(row: NDArray[Any], at: int) -> float:
-    """How far from its highest value (n,), -0.5 to 0.5, a row's peak lies: that of the parabola through three values.
+    """Offset of a row's peak from its highest value, at index `at`, -0.5 to 0.5: the peak of the parabola through three
+    values. row: (n,).
 
-    A pixel of the reduced patch is several of the frame, and what is rounded off would add up from frame to frame.
+    A pixel of the reduced patch is several pixels of the frame, and rounding errors would add up from frame to frame.
     """
     if not 0 < at < len(row) - 1:
         return 0.0
@@ -114,10 +116,10 @@ def _beside(row: NDArray[Any], at: int) -> float:
 
 
 def _cut(levels: Sequence[NDArray[np.uint8]], centre: Floats, half: Floats, scale: float) -> NDArray[np.uint8]:
-    """A window of a picture, by its levels, around a centre, reduced; what lies outside repeats the border."""
+    """A reduced window of a picture, given by its levels, around a centre; outside the picture the border repeats."""
     size = np.maximum(np.round(2 * half * scale), 1).astype(int)
     shape = int(size[0]), int(size[1])
-    if scale < 0.5:  # a plain sampling would see every other pixel only
+    if scale < 0.5:  # plain sampling would use at most every other pixel
         level = min(max(int(np.floor(-np.log2(scale))) - _FINER, 0), len(levels) - 1)
         luma, step = levels[level], 1 << level
         height, width = luma.shape
@@ -134,8 +136,8 @@ def _cut(levels: Sequence[NDArray[np.uint8]], centre: Floats, half: Floats, scal
 
 
 def _inside(begin: int, end: int, length: int) -> tuple[slice, int, int]:
-    """What of the places from begin to end lies in a row of a length, one place of it at least, and how often its first
-    and its last are repeated before and after."""
+    """The part of a range that lies in a row of a length, at least one place of it, and how often the first and the
+    last place of this part are repeated before and after it."""
     first = min(max(begin, 0), length - 1)
     last = max(min(end, length), first + 1)
     short = end - begin - (last - first)

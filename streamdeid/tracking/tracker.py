@@ -1,17 +1,17 @@
 """Follows faces over frames; fails closed.
 
 Every detection is a track in its own frame, with no delay for confirmation, unless it is a part or a ghost of another
-one (`tracking.parts`). A track that the detector lost is still
-returned, at its predicted place grown by its uncertainty and joined with the place where it was last seen (people stop
-as often as they walk on), until it was lost for `coast` seconds. While it is unclear who is who, the tracks concerned
-are `ambiguous`: they must be covered, and show nobody's own face.
+one (`tracking.parts`). A track that the detector lost is still returned until it was lost for `coast` seconds: at its
+predicted place, grown by its uncertainty and joined with the place where it was last seen (people stop as often as they
+walk on). While it is unclear which track is which person, these tracks are `ambiguous`: they must be protected, and no
+person's own face is shown on them.
 
-Place and motion cannot always tell who is who after people hid one another. In 480 simulated runs of five people who
-cross (30 to 6 frames per second), 17 runs ended a doubt with two numbers exchanged, for good. So a number stands for
-one person only between doubts, and `identity.identity_check` finds out anew who it is after each of them. A doubt
-begins where tracks or faces compete, overlap or lie far from each other; only what was ever surely a face competes.
-Whether the doubt has a ground is for the faces' looks to say (`identity.looks`), and so is a change that geometry does
-not see.
+Place and motion cannot always tell which track is which person after people hid one another. In 480 simulated runs of
+five people who cross (30 to 6 frames per second), 17 runs ended a doubt with two numbers exchanged, for good. So a
+number stands for one person only between doubts, and `identity.identity_check` finds out anew who it is after each
+doubt. A doubt begins where tracks or faces compete, overlap or lie far from each other; only tracks and faces that were
+ever surely a face compete. Appearance then tells whether a doubt has a ground, and finds changes that geometry does not
+show (`identity.looks`).
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _NO_LANDMARKS = np.full((68, 2), np.nan)
 _FARTHEST = 1e6
 """Coordinates are clipped to this many pixels either side of 0: areas stay finite, and no frame is larger."""
 _LONGEST_STEP = Fraction(1)
-"""A face seen in the last frame is looked for if that was no longer ago (seconds), however short the coast is."""
+"""A face seen in the last frame is looked for if that was at most so many seconds ago, however short the coast is."""
 _SIZE_KEPT = Fraction(1, 2)
-"""Seconds for which it is known how large a face was: who turns away and goes is smaller when seen again."""
+"""Seconds for which the size of a face is kept: a person who turns and walks away is smaller when seen again."""
 _MOST_COASTING = 1000
-"""More lost tracks than this are nonsense from the detector or a stopped clock; the longest lost go first."""
+"""More lost tracks than this come from a faulty detector or a stopped clock; those lost longest are ended first."""
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """One detection of this frame, duplicates joined."""
+    """One detection of this frame, with its duplicates joined to it."""
 
     face: Face
     box: Floats
@@ -55,7 +55,7 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Followed:
-    """What the tracker knows of a track besides its motion."""
+    """The tracker's record of a track, apart from its motion."""
 
     number: int
     seen: Fraction
@@ -68,19 +68,20 @@ class _Followed:
     landmarks: Floats
     """Last landmarks, (68, 2), nan when there were none."""
     size: tuple[float, Fraction]
-    """Size of the face itself when that was known last, pixels, nan if it never was; and the tracker's clock then."""
+    """Last known size of the face itself, pixels, nan if it was never known; and the tracker's clock then."""
     confirmed: bool
-    """Whether it was ever surely a face: only then can others be taken for it."""
+    """Whether it was ever surely a face: only then can other faces be taken for it."""
     anchor: Floats
-    """Filtered box when `landmarks` were seen, (4,): they move along with the box from there."""
+    """Filtered box when `landmarks` were seen, (4,): the landmarks move along with the box from there."""
 
 
 class FaceTracker:
-    """Tracks of one stream; see the module. Its numbers start at 1 and are never reused.
+    """Follows the faces of one stream; see the module. Track numbers start at 1 and are never reused.
 
     coast: seconds for which a lost track is still returned and may be found again; give at least three frame
-    intervals. It is returned in the first frame without its face in any case. No track is carried over a gap between
-    frames that is longer than `coast` and a second: a face seen after it is a new track.
+    intervals. In the first frame without its face a track is returned however short the coast is, unless it has expired
+    and a detection overlaps it. No track is carried over a gap between frames that is longer than both `coast` and a
+    second: a face seen after the gap is a new track.
     hold: frames for which a track stays ambiguous after the doubt is gone.
     size: width and height of the frames in pixels, when known: boxes wholly outside are then rejected.
     Raises SettingsError for values out of range.
@@ -103,14 +104,14 @@ class FaceTracker:
     def rejected(self) -> int:
         """Detections of the last frame whose box was unusable: not finite, without area, or outside the frame.
 
-        They are not covered. A caller that cannot explain them should withhold the frame.
+        They are not protected. A caller that cannot explain them should withhold the frame.
         """
         return self._rejected
 
     def update(self, faces: Sequence[Face], time: Fraction) -> list[Track]:
         """The tracks of the frame at `time` (seconds), by number; each box contains the box of its face.
 
-        Times may repeat or step back: such a step counts as no time at all.
+        Times may repeat or step back: such a step counts as 0 seconds.
         """
         step = Fraction(0) if self._time is None else max(Fraction(0), time - self._time)
         self._time = time
@@ -141,7 +142,7 @@ class FaceTracker:
         self._keep([])
 
     def moved(self, motion: CameraMotion) -> None:
-        """The camera moved before the next frame: what is known of all tracks moves along."""
+        """Move all tracks along, because the camera moved before the next frame."""
         self._motion = kalman.moved(self._motion, motion)
         self._followed = [
             replace(
@@ -158,7 +159,7 @@ class FaceTracker:
         return self._next - 1
 
     def _accept(self, faces: Sequence[Face]) -> list[_Seen]:
-        """Usable detections, duplicates joined into the best of them, whose box then contains them all."""
+        """The usable detections, with duplicates joined into the best of them, whose box then contains them all."""
         kept: list[tuple[Face, Floats]] = []
         for face in faces:
             box = _usable(face.box, self._size)
@@ -178,7 +179,7 @@ class FaceTracker:
                 seen.append(_Seen(kept[group[0]][0], boxes[0], shapes.landmarks[group[0]], ambiguous=False))
                 continue
             whole = np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
-            # Joined by boxes alone, and not nearly equal: perhaps two people, so neither may be synthesised.
+            # Joined by boxes alone, and not nearly equal: perhaps two people, so neither may show an own face.
             unsure = ~marked[group] | ~marked[group[0]]
             ambiguous = bool((unsure & (association.iou(boxes[0], boxes) < 0.7)).any())
             best = kept[group[0]][0]
@@ -191,7 +192,7 @@ class FaceTracker:
         return seen
 
     def _follow(self, seen: list[_Seen]) -> dict[int, int]:
-        """Match, correct and start tracks; the row in `seen` of every number that was detected."""
+        """Match, correct and start tracks; return, by track number, the row in `seen` of each detected track."""
         sizes = np.array([_size(one.face) for one in seen])
         faces = Shapes(_rows(one.box for one in seen), _points(one.landmarks for one in seen), sizes)
         longest = [self._coast if one.missed else max(self._coast, _LONGEST_STEP) for one in self._followed]
@@ -227,18 +228,19 @@ class FaceTracker:
             sure = one.face.confirmed or (old is not None and old.confirmed)
             size = old.size if old and math.isnan(sizes[face]) else (float(sizes[face]), self._clock)
             now = _Followed(number, self._clock, 0, doubt, one.box, one.landmarks, size, sure, filtered[row])
-            followed[row : row + 1] = [now]  # a started track is the row just past the end
+            followed[row : row + 1] = [now]  # a started track takes the row just past the end
             found[number] = int(face)
         self._followed = followed
         return found
 
     def _known_size(self, one: _Followed) -> float:
-        """Size of the face of a track, pixels; nan where it is not known, or was too long ago."""
+        """Size of a track's face, pixels; nan where it is not known, or was last known too long ago."""
         size, when = one.size
         return size if self._clock - when <= _SIZE_KEPT else math.nan
 
     def _forget(self, seen: list[_Seen]) -> None:
-        """End the tracks that were lost too long, but never in the first frame in which the face is missing."""
+        """End the tracks that were lost too long. In the first frame without its face, such a track is ended only if a
+        detection of this frame overlaps it."""
         taken = association.overlapping(self._boxes(), _rows(one.box for one in seen))
         kept = []
         for row, one in enumerate(self._followed):
@@ -249,14 +251,14 @@ class FaceTracker:
         self._keep(sorted(set(kept) - set(lost[_MOST_COASTING:])))
 
     def _shown(self) -> Floats:
-        """The boxes to return, (n, 4): what was last detected, joined with the filtered or, while lost, grown box."""
+        """The boxes to return, (n, 4): the last detected box, joined with the filtered or, while lost, grown box."""
         lost = np.array([one.missed > 0 for one in self._followed], dtype=np.bool_)
         boxes = np.where(lost[:, None], kalman.grown(self._motion), self._boxes())
         known = _rows(one.box for one in self._followed)
         return np.concatenate([np.minimum(boxes[:, :2], known[:, :2]), np.maximum(boxes[:, 2:], known[:, 2:])], axis=1)
 
     def _mark_doubts(self, shown: Floats) -> None:
-        """Renew the doubt of tracks that overlap, or whose rival in a doubt is lost and may be just here."""
+        """Renew the doubt of overlapping sure tracks, and of touching ambiguous tracks of which a sure one is lost."""
         boxes, sure = self._boxes(), self._confirmed()
         renewed = np.zeros(len(boxes), dtype=np.bool_)
         renewed[sure] = association.overlapping(boxes[sure])
@@ -267,7 +269,7 @@ class FaceTracker:
             self._followed[row] = replace(self._followed[row], doubt=self._hold + 1)
 
     def _near(self, shown: Floats) -> Flags:
-        """Which tracks have another one, which was surely a face, within half a face."""
+        """Which tracks have another track that was ever surely a face within half a face, bool (n,)."""
         sides = _rows(one.box for one in self._followed)
         half = (sides[:, 2:] - sides[:, :2]) / 2
         reach = np.concatenate([shown[:, :2] - half, shown[:, 2:] + half], axis=1)
@@ -284,7 +286,7 @@ class FaceTracker:
         return kalman.boxes_of(self._motion)
 
     def _moved_landmarks(self, rows: NDArray[np.intp], boxes: Floats) -> Floats:
-        """The last landmarks of the tracks in `rows`, moved and scaled as their boxes were, (n, 68, 2)."""
+        """The last landmarks of the tracks in `rows`, moved and scaled like their boxes, (n, 68, 2)."""
         followed = [self._followed[row] for row in rows]
         before = _rows(one.anchor for one in followed)
         scale = (boxes[:, 2:] - boxes[:, :2]) / (before[:, 2:] - before[:, :2])
@@ -293,7 +295,7 @@ class FaceTracker:
 
 
 def _usable(box: Iterable[float], size: tuple[int, int] | None) -> Floats | None:
-    """The box as float64 (4,), sides of a pixel or more, or None when it is none."""
+    """The box as float64 (4,), with sides of a pixel or more, or None when it is not usable."""
     corners = np.array([float(value) for value in box])
     if corners.shape != (4,) or not np.isfinite(corners).all():
         return None
@@ -314,8 +316,8 @@ def _landmarks(face: Face) -> Floats:
 
 
 def _size(face: Face) -> float:
-    """Size of what surely is a face by mesh or points, the square root of its area in pixels; nan where neither shows
-    it."""
+    """Size of a sure face by its mesh or points: the square root of its area, in pixels. nan where neither shows the
+    face, or where it is not sure."""
     if face.outline is None or not face.confirmed:
         return math.nan
     x0, y0, x1, y1 = face.outline
@@ -323,7 +325,7 @@ def _size(face: Face) -> float:
 
 
 def _meets_lost(boxes: Floats, lost: Flags) -> Flags:
-    """Which boxes (n, 4) touch another of which, or which themselves, are lost."""
+    """Which boxes (n, 4) touch another box, where one of the two is lost; bool (n,)."""
     met = np.zeros(len(boxes), dtype=np.bool_)
     for row in np.flatnonzero(lost):
         x0, y0, x1, y1 = boxes[row]

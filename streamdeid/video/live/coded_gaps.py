@@ -1,8 +1,8 @@
 """Finds lost coded pictures from the packets, because FFmpeg then decodes from a wrong picture and reports no error.
 
 H.264 numbers its reference pictures (`frame_num`), so a lost picture leaves a gap; the HEVC decoder reports the loss
-itself. In both codecs a picture that lost a slice keeps old pixels there; where the number of slices is constant, a
-smaller number shows this loss. Sections and names are those of ITU-T H.264.
+itself. In both codecs a picture that lost a slice keeps old pixels there. This loss shows where all pictures before had
+the same number of slices, and this one has fewer. Sections and names are those of ITU-T H.264.
 """
 
 from __future__ import annotations
