@@ -29,6 +29,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from benchmarks.boxes import middle, touch
 from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.run import Corners, Moment, frames_of
@@ -101,7 +102,7 @@ def measure(video: Path, models: Models, settings: Settings, misses: int | None)
         looked_at += 1
         here = boxes.pop(index, [])
         for redaction in moment.redactions:
-            if not any(_touch(redaction, box.corners) for box in here):
+            if not any(touch(redaction, box.corners) for box in here):
                 leaks.false.append(picture(planes, Box(index, *redaction, 0.0)))
         covered = [one for one in covered if moment.time - one.time <= _REMEMBERED]
         for box in (box for box in here if box.score >= gaps.LEAST_SCORE):
@@ -135,8 +136,8 @@ def kept_share(original: Planes, output: Planes, box: Box) -> float:
     same = original.y == output.y
     colour = (original.u == output.u) & (original.v == output.v)
     same &= np.repeat(np.repeat(colour, 2, axis=0), 2, axis=1)[:height, :width]
-    middle = gaps.middle(same.astype(np.uint8), box)
-    return float(middle.mean()) if middle.size else 0.0
+    inner = gaps.middle(same.astype(np.uint8), box)
+    return float(inner.mean()) if inner.size else 0.0
 
 
 @dataclass(frozen=True)
@@ -156,13 +157,13 @@ class _Covered:
 def cause(moments: Sequence[Moment], index: int, box: Corners) -> str:
     """Why a box, in pixels, of the frame `index` was exposed: one of `CAUSES`."""
     now = moments[index]
-    middle = _middle(box)
-    if any(_touch(redaction, middle) for redaction in now.redactions):
+    inner = middle(box)
+    if any(touch(redaction, inner) for redaction in now.redactions):
         return "misplaced"
     near = [one for one in moments if abs(one.time - now.time) <= _AROUND]
-    if any(_touch(redaction, middle) for one in near for redaction in one.redactions):
+    if any(touch(redaction, inner) for one in near for redaction in one.redactions):
         return "late or lost"
-    if any(_touch(found, middle) for one in near for found in one.found):
+    if any(touch(found, inner) for one in near for found in one.found):
         return "not believed"
     return "never seen"
 
@@ -170,15 +171,6 @@ def cause(moments: Sequence[Moment], index: int, box: Corners) -> str:
 def named(sizes: tuple[float, float]) -> str:
     """A class of sizes in words: `16-24 px`."""
     return f"{sizes[0]:.0f}-{sizes[1]:.0f} px" if math.isfinite(sizes[1]) else f"{sizes[0]:.0f} px and up"
-
-
-def _touch(a: Corners, b: Corners) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def _middle(box: Corners) -> Corners:
-    dx, dy = (box[2] - box[0]) / 4, (box[3] - box[1]) / 4
-    return box[0] + dx, box[1] + dy, box[2] - dx, box[3] - dy
 
 
 def picture(planes: Planes, box: Box) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:

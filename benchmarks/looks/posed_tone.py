@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.boxes import middle
 from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of, positive
 from benchmarks.leaks.run import Corners, frames_of
@@ -28,10 +29,9 @@ from streamdeid.protect.levels import Level
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models
 
-_MIDDLE = 0.25
-"""Half of the share of each side that is compared."""
 _LEAST = 3
-"""Pixels that this has at least in each direction."""
+"""Pixels that what is compared has at least in each direction."""
+_COLUMNS = "luma", "a tenth", "bias", "chroma", "flicker"
 
 
 @dataclass
@@ -46,25 +46,20 @@ class Tone:
 
     def row(self) -> dict[str, object]:
         """A line of the table."""
+        line: dict[str, object] = {"clip": self.clip, "posed faces": len(self.apart)}
         if not self.apart:
-            return {"clip": self.clip, "posed faces": 0} | dict.fromkeys(
-                ("luma", "a tenth", "bias", "chroma", "flicker")
-            )
+            return line | dict.fromkeys(_COLUMNS)
         apart = np.array(self.apart)
         luma = np.abs(apart[:, 0])
         numbers = luma.mean(), np.percentile(luma, 90), apart[:, 0].mean(), np.abs(apart[:, 1:]).mean()
         told = (round(float(number), 2) for number in (*numbers, np.mean(self.steps or [np.nan])))
-        return {"clip": self.clip, "posed faces": len(apart)} | dict(
-            zip(("luma", "a tenth", "bias", "chroma", "flicker"), told, strict=True)
-        )
+        return line | dict(zip(_COLUMNS, told, strict=True))
 
 
 def differences(original: Planes, published: Planes, box: Corners) -> Points | None:
     """Mean of what was published less the original, float64 (3,), in the middle of a box in pixels; None where little
     of that lies in the picture."""
-    (x, y), (width, height) = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), (box[2] - box[0], box[3] - box[1])
-    x0, x1 = (int(np.clip(x + side * _MIDDLE * width, 0, original.size[0])) for side in (-1, 1))
-    y0, y1 = (int(np.clip(y + side * _MIDDLE * height, 0, original.size[1])) for side in (-1, 1))
+    x0, y0, x1, y1 = (int(np.clip(side, 0, most)) for side, most in zip(middle(box), 2 * original.size, strict=True))
     if x1 - x0 < _LEAST or y1 - y0 < _LEAST:
         return None
     full, half = np.s_[y0:y1, x0:x1], np.s_[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2]

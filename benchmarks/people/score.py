@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.people.run import OWN, POSED, Corners, Shown
+from benchmarks.boxes import touch
+from benchmarks.people.run import OWN, POSED, Shown
 from benchmarks.people.truth import NOBODY, Seen, Truth, matched
 from streamdeid.lab.attacks.gaps import LEAST_SIDE
 
@@ -93,7 +94,7 @@ class Count:
             self._looked_at += 1
             self._judge(shown)
             boxes, redactions = self._truth.excuses.get(shown.index, []), [one.corners for one in shown.redactions]
-            self._astray += sum(not any(_touch(redaction, box) for box in boxes) for redaction in redactions)
+            self._astray += sum(not any(touch(redaction, box) for box in boxes) for redaction in redactions)
             self._surplus += len(redactions) - len(matched(boxes, redactions))
 
     def score(self, cpu: float, breaks: Counter[str], causes: Counter[str]) -> Score:
@@ -172,7 +173,3 @@ def told(counts: Mapping[str, int]) -> str:
 
 def _turn(yaw: float) -> str:
     return FRONTAL if yaw < 40 else TURNED if yaw < 65 else PROFILE
-
-
-def _touch(a: Corners, b: Corners) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -76,8 +76,7 @@ def upside_down_box(corners: Corners, size: Size) -> Corners:
 
 def tilted(planes: Planes) -> Planes:
     """A picture turned anticlockwise by 30 degrees, whole; black around it."""
-    black = 0 if planes.colour.full_range else 16
-    y = _tilted(planes.y, planes.size, 1, black)
+    y = _tilted(planes.y, planes.size, 1, _black(planes))
     u, v = (_tilted(plane, planes.size, 2, 128) for plane in (planes.u, planes.v))
     return Planes(y, u, v, planes.colour)
 
@@ -108,7 +107,8 @@ def tilted_box(corners: Corners, size: Size) -> Corners:
 
 def dark(planes: Planes) -> Planes:
     """A dark picture, whose lower levels lie close to one another."""
-    low, high = (0, 255) if planes.colour.full_range else (16, 235)
+    low = _black(planes)
+    high = 255 if planes.colour.full_range else 235
     y = low + (high - low) * _BRIGHTEST * np.clip((planes.y - float(low)) / (high - low), 0, 1) ** _GAMMA
     u, v = (128 + _COLOUR * (plane - 128.0) for plane in (planes.u, planes.v))
     return Planes(*(np.asarray(np.rint(plane), np.uint8) for plane in (y, u, v)), planes.colour)
@@ -116,21 +116,17 @@ def dark(planes: Planes) -> Planes:
 
 def narrow(planes: Planes) -> Planes:
     """A picture half as wide, with even sides."""
-    width, height = planes.size[0] // 4 * 2, planes.size[1] & ~1
-    u, v = (_reduced(plane[: height // 2], (width // 2, height // 2)) for plane in (planes.u, planes.v))
-    return Planes(_reduced(planes.y[:height], (width, height)), u, v, planes.colour)
+    return _smaller(planes, _narrow_of(planes.size))
 
 
 def narrow_box(corners: Corners, size: Size) -> Corners:
     """A box of a picture of a size in that picture half as wide."""
-    share = size[0] // 4 * 2 / size[0]
-    return corners[0] * share, corners[1], corners[2] * share, corners[3]
+    return _smaller_box(corners, size, _narrow_of(size))
 
 
 def bent(planes: Planes) -> Planes:
     """A picture as a dome camera would show it, as large as fits; black around it."""
-    black = 0 if planes.colour.full_range else 16
-    y, u, v = (_bent(plane, fill) for plane, fill in ((planes.y, black), (planes.u, 128), (planes.v, 128)))
+    y, u, v = (_bent(plane, fill) for plane, fill in ((planes.y, _black(planes)), (planes.u, 128), (planes.v, 128)))
     return Planes(y, u, v, planes.colour)
 
 
@@ -156,8 +152,7 @@ def grey(planes: Planes) -> Planes:
 def dim(planes: Planes) -> Planes:
     """A picture with half the grey levels, and noise: another one in each frame, the same in each run."""
     random = np.random.default_rng(zlib.crc32(planes.y.tobytes()))
-    black = 0 if planes.colour.full_range else 16
-    kinds = (planes.y, black, _LUMA_NOISE), (planes.u, 128, _CHROMA_NOISE), (planes.v, 128, _CHROMA_NOISE)
+    kinds = (planes.y, _black(planes), _LUMA_NOISE), (planes.u, 128, _CHROMA_NOISE), (planes.v, 128, _CHROMA_NOISE)
     y, u, v = (
         np.clip(zero + _LIGHT * (plane.astype(np.float64) - zero) + random.normal(0, noise, plane.shape), 0, 255)
         for plane, zero, noise in kinds
@@ -179,16 +174,12 @@ def _softened(plane: Plane) -> Plane:
 
 def half(planes: Planes) -> Planes:
     """A picture half as large, with even sides."""
-    width, height = _half_of(planes.size)
-    u, v = (_reduced(plane, (width // 2, height // 2)) for plane in (planes.u, planes.v))
-    return Planes(_reduced(planes.y, (width, height)), u, v, planes.colour)
+    return _smaller(planes, _half_of(planes.size))
 
 
 def half_box(corners: Corners, size: Size) -> Corners:
     """A box of a picture of a size in that picture half as large."""
-    across, down = (new / old for new, old in zip(_half_of(size), size, strict=True))
-    x0, y0, x1, y1 = corners
-    return x0 * across, y0 * down, x1 * across, y1 * down
+    return _smaller_box(corners, size, _half_of(size))
 
 
 def mirrored(planes: Planes) -> Planes:
@@ -203,12 +194,34 @@ def mirrored_box(corners: Corners, size: Size) -> Corners:
     return size[0] - x1, y0, size[0] - x0, y1
 
 
+def _black(planes: Planes) -> int:
+    """The luma of black."""
+    return 0 if planes.colour.full_range else 16
+
+
+def _smaller(planes: Planes, size: Size) -> Planes:
+    """A picture reduced to a size with even sides."""
+    u, v = (_reduced(plane, (size[0] // 2, size[1] // 2)) for plane in (planes.u, planes.v))
+    return Planes(_reduced(planes.y, size), u, v, planes.colour)
+
+
+def _smaller_box(corners: Corners, old: Size, new: Size) -> Corners:
+    """A box of a picture of the old size in that picture reduced to the new one."""
+    across, down = new[0] / old[0], new[1] / old[1]
+    x0, y0, x1, y1 = corners
+    return x0 * across, y0 * down, x1 * across, y1 * down
+
+
 def _reduced(plane: Plane, size: Size) -> Plane:
     return np.asarray(cv2.resize(plane, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def _half_of(size: Size) -> Size:
     return size[0] // 4 * 2, size[1] // 4 * 2
+
+
+def _narrow_of(size: Size) -> Size:
+    return size[0] // 4 * 2, size[1] & ~1
 
 
 def _zoom(size: Size) -> float:

@@ -131,9 +131,8 @@ def repeated(head: Head, variant: str, size: Size) -> list[Head]:
         return [head]
     width, height = (side & ~1 for side in size)
     x0, y0, x1, y1 = head.box.corners
-    copies = [
-        (width * column, height * row) for row in range(copies_along(size)) for column in range(copies_along(size))
-    ]
+    along = range(copies_along(size))
+    copies = [(width * column, height * row) for row in along for column in along]
     boxes = (Box(head.box.frame, x0 + x, y0 + y, x1 + x, y1 + y, head.box.score) for x, y in copies)
     return [replace(head, box=box) for box in boxes]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.boxes import touch
 from benchmarks.leaks.leaks import cause, kept_share
 from benchmarks.leaks.run import Corners, Moment
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, FrameRecord, Side
@@ -82,17 +83,6 @@ def recorded(video: Path, models: Models, settings: Settings) -> Clip:
         [Miss(cause(moments, at, box.corners), {at: box.corners}) for at, box in exposed],
         _false(records, {at: [box.corners for box in boxes.get(at, ())] for at in looked_at}),
     )
-
-
-def touch(a: Corners, b: Corners) -> bool:
-    """Whether two boxes share a point."""
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def middle(box: Corners) -> Corners:
-    """The middle half of a box."""
-    dx, dy = (box[2] - box[0]) / 4, (box[3] - box[1]) / 4
-    return box[0] + dx, box[1] + dy, box[2] - dx, box[3] - dy
 
 
 def _false(records: Sequence[FrameRecord], boxes: Mapping[int, Sequence[Corners]]) -> list[int]:

@@ -24,10 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.boxes import middle, touch
 from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.run import Corners
-from benchmarks.review.recorded_clips import Clip, Miss, middle, recorded, touch
+from benchmarks.review.recorded_clips import Clip, Miss, recorded
 from benchmarks.review.seeded import KINDS, without
 from streamdeid.analysis.records import Analysis
 from streamdeid.errors import StreamdeidError

@@ -157,15 +157,17 @@ class PosedLight:
             newest = np.zeros(6) if self.numbers is None else self.numbers
         newest = _bounded(newest, own, skin, tone_of(self._tone), original.colour)
         self._readings += 1
-        self.numbers = newest if self.numbers is None else self.numbers + self._share(newest) * (newest - self.numbers)
-
-    def _share(self, newest: Points) -> float:
-        """The weight of a reading in the running mean."""
-        assert self.numbers is not None
-        apart, before = float(newest[0] - self.numbers[0]), self._apart
+        if self.numbers is None:
+            self.numbers = newest
+            return
+        apart = float(newest[0] - self.numbers[0])
+        self.numbers = self.numbers + self._share(apart) * (newest - self.numbers)
         self._apart = apart
+
+    def _share(self, apart: float) -> float:
+        """The weight of a reading in the running mean. apart: by how much its level differs from that."""
         share = max(_NEWEST, 1 / self._readings)
-        agreed = min(abs(apart), abs(before)) if apart * before > 0 else 0.0
+        agreed = min(abs(apart), abs(self._apart)) if apart * self._apart > 0 else 0.0
         return max(share, 1 - _FOLLOWS / agreed) if agreed > _FOLLOWS else share
 
     def field(self, skin: LitSkin, yaw: float) -> Pixels:

@@ -5,5 +5,6 @@ faces, `lookahead` for lost ones, both by the geometry of `core.heads`.
 
 `camera` tells how a whole picture moved; places of lost faces are kept relative to the standing background (`noted`).
 
-Everything here works on boxes and patches alone. Nothing looks at faces' textures or tells who a person is.
+Everything here works on boxes, landmarks' places, patches and small copies of pictures. Nothing fits a face or tells
+who a person is.
 """

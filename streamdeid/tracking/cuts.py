@@ -7,8 +7,8 @@ miss at that moment:
 * the histogram changes (a shaken or panned camera moves pixels, to which a histogram hardly reacts);
 * the mean absolute difference stands out from that of the last frames (constant wild motion is not a cut).
 
-Nearly uniform pictures (black between scenes, a white flash) are skipped: the next real picture is compared with the
-last real one. A missed cut only leaves redactions in place for as long as lost tracks coast.
+Nearly uniform pictures (black between scenes, a white flash) are skipped for this: the next real picture is compared
+with the last real one. A missed cut only leaves redactions in place for as long as lost tracks coast.
 """
 
 from __future__ import annotations

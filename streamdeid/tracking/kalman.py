@@ -26,7 +26,7 @@ _FIRST_RATE = np.array([2.0, 2.0, 0.3, 0.3])
 _ACCELERATION = np.array([6.0, 6.0, 0.2, 0.2])
 """Spectral density of the acceleration, units² per s³: one lost second adds 1.4 faces of standard deviation."""
 QUICKEST = 8.0
-"""Most face widths that a face moves in a second; other files use it, too, for how far a face can have gone."""
+"""Most of its own sizes that a face moves in a second; other files use it, too, for how far a face can have gone."""
 _FASTEST = np.array([QUICKEST, QUICKEST, 1.5, 1.5])
 """Limit of the rates per second, so that one wild box cannot throw a prediction across the picture."""
 
@@ -76,7 +76,7 @@ def begin(boxes: Floats) -> Motion:
 
 
 def predict(motion: Motion, seconds: float) -> Motion:
-    """State after `seconds` (0 or more) without a detection; the covariance never shrinks on the values."""
+    """State after `seconds` (0 or more) without a detection; the uncertainty of the values never shrinks."""
     after = Motion(motion.mean.copy(), motion.covariance.copy())
     _predict(after.mean, after.covariance, seconds)
     return after

@@ -309,8 +309,8 @@ class LookAhead:
         return known.sure >= _SEVERAL and (liked or known.surest >= self._threshold + _SURER)
 
     def _limited(self, sides: tuple[float, float], wide: Bounded, now: Noted) -> tuple[Box, bool]:
-        """A box in this picture, at most as large as the head of a face with these sides and as a quarter of the
-        picture; and whether a part of it was cut off, here or before."""
+        """A box in this picture, at most as large as the head of a face with these sides, and as a quarter of the
+        picture or, if that is larger, the face; and whether a part of it was cut off, here or before."""
         most = _LARGEST * np.array(sides)
         if self._size is not None:
             share = float(most.prod()) / (_QUARTER * self._size[0] * self._size[1])
@@ -319,7 +319,7 @@ class LookAhead:
         return corners(now.here(held.box)), held.cut
 
     def _bridged(self, known: KnownTrack, now: Noted, later: Sequence[Noted], after: Sequence[Sighting]) -> Bounded:
-        """Where a lost face is that is seen again: by its patch, followed back from there, or between known places."""
+        """The place of a lost face before it is seen again: by its patch, followed back, or between known places."""
         next_one = after[0]
         if known.again != next_one.index:
             known.again = next_one.index

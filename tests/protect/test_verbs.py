@@ -169,6 +169,14 @@ def played(
     return verb, [(one.planes.y, one.planes.u, one.redactions) for one in done]
 
 
+def check_same(first: Sequence[Any], second: Sequence[Any]) -> None:
+    """Two runs published the same pictures, with the same redactions."""
+    for (y, u, redactions), (other_y, other_u, others) in zip(first, second, strict=True):
+        np.testing.assert_array_equal(y, other_y)
+        np.testing.assert_array_equal(u, other_u)
+        assert redactions == others
+
+
 @pytest.fixture(scope="module")
 def drawn(model: AppearanceModel) -> Drawn:
     return drawer(model)
@@ -212,10 +220,7 @@ def test_deciding_and_asking_change_nothing(
     """Who is decided three times, with queries between, is published as who is decided once."""
     (once, first), (more, second) = (played(fitting, frames, times, around) for times in (1, 3))
     assert once.asked == more.asked
-    for (y, u, redactions), (other_y, other_u, others) in zip(first, second, strict=True):
-        np.testing.assert_array_equal(y, other_y)
-        np.testing.assert_array_equal(u, other_u)
-        assert redactions == others
+    check_same(first, second)
     assert {one.level for _, _, redactions in first for one in redactions} >= {"own face"}
 
 
@@ -236,7 +241,4 @@ def test_the_whitelist_keeps_the_contracts(fitting: FitModel, drawn: Drawn) -> N
     assert {name for name, _ in once.asked} == {"settle"} and once.asked == more.asked
     shown = [{two.track for two in redactions} for _, _, redactions in first]
     assert shown[0] == {1, 2} and shown[-16] == {2}, "redacted at first, then left as they are"
-    for (y, u, redactions), (other_y, other_u, others) in zip(first, second, strict=True):
-        np.testing.assert_array_equal(y, other_y)
-        np.testing.assert_array_equal(u, other_u)
-        assert redactions == others
+    check_same(first, second)

@@ -37,15 +37,13 @@ def levels(model: AppearanceModel, fitting: FitModel, frame: PosedFrame):  # typ
     view = POSE.head_pose(frame.outline.head)
 
     def after(lamps: Sequence[float]) -> Points:
-        seen, told = PosedLight(), []
+        seen, told = PosedLight(frames=EVERY - 1), []
         for lamp in lamps:
             planes = scene(model, shape, np.clip(lamp * texture, 0, 255), view).planes
-            for _ in range(EVERY if told else 1):
+            for _ in range(EVERY):
                 seen.read(planes, view, ELLIPSE, frame.skin, face)
             assert seen.numbers is not None
             told.append(float(seen.numbers[0]))
-            while seen.frames % EVERY != EVERY - 1:  # the next reading falls on the next frame but one
-                seen.frames += 1
         return np.array(told)
 
     return after
