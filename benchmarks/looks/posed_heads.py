@@ -38,7 +38,8 @@ from streamdeid.core.frames import Planes
 from streamdeid.core.mesh_triangles import TRIANGLES
 from streamdeid.core.shipped_models import YUNET
 from streamdeid.core.shipped_models import network as shipped
-from streamdeid.detection.second_look import FOLLOWED, stretched
+from streamdeid.detection.second_look import FOLLOWED
+from streamdeid.detection.upright_view import stretched
 from streamdeid.detection.yunet import YuNet
 from streamdeid.observe.keypoint_pose import KEYPOINT_VERTICES, KeypointPose, MeanHead, pose_of_keypoints
 from streamdeid.render.light import LightFrame

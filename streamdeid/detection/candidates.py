@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box, Points
 from streamdeid.detection.tiles import Tile
+from streamdeid.detection.upright_view import roll_of
 
 _SAME = 0.4
 """IoU from which two boxes count as the same face."""
@@ -39,6 +40,11 @@ class Candidate:
     """Whether a tile's edge may have cut it."""
     turn: int = 0
     """Quarter turns anticlockwise after which the picture was searched (`quarter_turns`)."""
+
+    @property
+    def roll(self) -> float:
+        """The roll of the head by its points, clockwise on the screen, radians from -pi to pi."""
+        return roll_of(self.keypoints[:2], self.keypoints[3])
 
     @property
     def area(self) -> float:

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from streamdeid.core.arrays import Box
 from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace
-from streamdeid.detection.quarter_turns import turned
-from streamdeid.detection.second_look import shown, stretched, view
 from streamdeid.detection.survey import DARK, contrast
+from streamdeid.detection.upright_view import shown, stretched, view
 
 _WIDTH, _SIDE = 24, 96
 """Width of the face, and side of the picture, pixels. With the face at 40 of 128 or 64 of 192 the network tells faces
@@ -52,34 +51,37 @@ class CloseLook:
         self._network = CenterFace(weights, (_SIDE, _SIDE))
 
     def __call__(
-        self, planes: Planes, box: Box, turn: int = 0, anyway: bool = False, others: Sequence[Box] = ()
+        self, planes: Planes, box: Box, turn: float = 0, anyway: bool = False, others: Sequence[Box] = ()
     ) -> float | None:
         """Score of a face in a box (pixels of the frame, with an area) divided by `BAR`: below 1 there is no face.
 
         None instead of a value below 1 where it is too dark, or where too much of the view lies outside the picture
         (anyway: only where it is too dark). turn: the quarter turns anticlockwise after which the head in the box
-        stands upright. others: boxes of other faces, pixels; what is seen in their middles does not count.
+        stands upright (`upright_turn`). others: boxes of other faces, pixels; what is seen in their middles does not
+        count.
         """
         # Border pixels are repeated outside: when the inside was mirrored there, a face with two noses was denied.
-        seen = turned(view(planes, box, _WIDTH, _SIDE, cv2.BORDER_REPLICATE), turn)
+        seen = view(planes, box, _WIDTH, _SIDE, cv2.BORDER_REPLICATE, turn)
         told = self._network(stretched(seen), 1.0)
         cells = len(told.scores)
         half = _INNER * _WIDTH * cells / _SIDE + 0.5
         inner = slice(math.floor(cells / 2 - half), math.ceil(cells / 2 + half))
         if others:
-            told = replace(told, scores=np.where(np.rot90(_of_others(box, others, cells), turn), 0, told.scores))
+            told = replace(told, scores=np.where(_of_others(box, others, cells, turn), 0, told.scores))
         said = told.best(inner, inner, _WIDTH) / BAR
         own = slice((_SIDE - _WIDTH) // 2, (_SIDE + _WIDTH) // 2)
         little = not anyway and shown(planes.size, box, _SIDE / _WIDTH) < _SHOWN
         return None if said < 1 and (little or contrast(seen[own, own, 1]) < DARK) else said
 
 
-def _of_others(box: Box, others: Sequence[Box], cells: int) -> NDArray[np.bool_]:
-    """Which cells of a view of a box lie in the middle of another face, (cells, cells): rows, columns."""
+def _of_others(box: Box, others: Sequence[Box], cells: int, turn: float) -> NDArray[np.bool_]:
+    """Which cells of a view of a box lie in the middle of another face, (cells, cells): rows, columns. turn: as for the
+    view."""
     x0, y0, x1, y1 = box
     own = max(x1 - x0, y1 - y0)
     at = ((np.arange(cells) + 0.5) / cells - 0.5) * _SIDE / _WIDTH * own
-    x, y = at + (x0 + x1) / 2, at[:, None] + (y0 + y1) / 2
+    cos, sin = math.cos(turn * math.pi / 2), math.sin(turn * math.pi / 2)
+    x, y = cos * at - sin * at[:, None] + (x0 + x1) / 2, sin * at + cos * at[:, None] + (y0 + y1) / 2
     theirs = np.zeros((cells, cells), np.bool_)
     for left, top, right, bottom in others:
         side, middle = max(right - left, bottom - top), ((left + right) / 2, (top + bottom) / 2)

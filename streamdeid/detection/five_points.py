@@ -10,13 +10,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Points
+from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import Keypoints
 from streamdeid.detection.quarter_turns import boxes_turned_back, turned_back
 
 NOSE = 0.53
 """How far the middle of mediapipe's box lies below the top of a box from hairline to chin, as a share of the height of
 the latter box."""
+
+_GROWN = 1.5
+"""Factor by which a mesh may have grown or shrunk for points to move with it: a mesh that collapses is on no face."""
 
 
 class FiveFaces(NamedTuple):
@@ -66,6 +69,34 @@ def apart(mesh: Points, found: Keypoints) -> float:
     points = mesh[:, :2]
     five = [(points[33] + points[133]) / 2, (points[263] + points[362]) / 2, points[1], points[61], points[291]]
     return float(np.linalg.norm(np.array(five) - found.points, axis=1).mean() / max(found.box[2] - found.box[0], 1.0))
+
+
+def moved_along(
+    found: Keypoints, boxes: tuple[Box, Box], outlines: tuple[Points | None, Points | None], same_tile: bool
+) -> Keypoints:
+    """Keypoints moved and scaled as the mesh was since they were found, or as the detector's box where there is no
+    such mesh. That box may be twice as large for one face in the next frame, and would enlarge the points.
+
+    boxes, outlines: the detector's box, and the corners (2, 2) of the mesh's box, then and in this frame, pixels.
+    same_tile: whether one tile gave both boxes: the boxes that two tiles give for one face differ in size.
+    """
+    then, now = outlines
+    if then is not None and now is not None:
+        scale = _growth(then, now)
+        moved = moved_points(found, then, now, scale)
+        (x0, y0), (x1, y1) = np.reshape(boxes[1], (2, 2))
+        x, y = np.reshape(moved.box, (2, 2)).mean(axis=0)
+        if 1 / _GROWN < scale < _GROWN and x0 <= x <= x1 and y0 <= y <= y1:
+            return moved
+    if boxes[0] == boxes[1]:
+        return found
+    then, now = np.reshape(boxes[0], (2, 2)), np.reshape(boxes[1], (2, 2))
+    return moved_points(found, then, now, _growth(then, now) if same_tile else 1.0)
+
+
+def _growth(before: Points, now: Points) -> float:
+    """Longer side of a box now over its longer side before, corners (2, 2) each."""
+    return float((now[1] - now[0]).max() / max((before[1] - before[0]).max(), 1e-6))
 
 
 def moved_points(found: Keypoints, before: Points, now: Points, scale: float) -> Keypoints:

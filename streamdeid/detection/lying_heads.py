@@ -1,15 +1,16 @@
-"""Tells whether a head lies on its side or upside down, and in which turned pictures to look for more such heads.
+"""Tells whether a head tilts, lies or is upside down, and in which turned pictures to look for more that lie.
 
 The detector and the second and third networks see faces only where the faces stand about upright in the picture. So a
 head that lies is seen in turned pictures (`quarter_turns`). There are three turned pictures for one upright picture,
 and in each of them the networks see faces where there are none. So all three networks have to agree, and turned
 pictures are searched seldom, until a person is seen in one. Then there may be others: patients in beds, or all people
-before a camera that hangs upside down.
+before a camera that hangs upside down. A head that tilts is seen by the detector as it is, and by the other networks
+when it is straightened (`upright_view`); the same rule holds for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,7 +25,8 @@ from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.matching import SURE
 from streamdeid.detection.places import WAITED_FOR, Place
 from streamdeid.detection.quarter_turns import TURNS, UPSIDE_DOWN
-from streamdeid.detection.second_look import SecondLook
+from streamdeid.detection.second_look import SecondLook, likeness
+from streamdeid.detection.upright_view import upright_turn
 
 _CLEAR = 0.45
 """Score from which a candidate in a turned picture is looked at closely. A fainter candidate is hardly ever a head
@@ -42,6 +44,8 @@ once 0.8 (cartoon_no_faces and friends2, the only ones of 32 clips in which anyt
 _BESIDE = 2.0
 """The least opinion of the third network for such a head while another person is upright, or was in the last frames.
 That print had up to 1.9; nearly half of the looks at true heads have more."""
+_SEVERAL = 2
+"""Opinions of the third network from which its belief in a face is relied on for points."""
 _SIGHTINGS = 3
 """Frames in which a lying head was seen, from which others are looked for in that turn. So an object that is taken for
 a head for a moment costs nothing."""
@@ -65,7 +69,7 @@ class _Remembered:
 
 
 class LyingHeads:
-    """Tells whether heads lie, and remembers in which turns lying heads were seen."""
+    """Tells whether heads tilt or lie, and remembers in which turns lying heads were seen."""
 
     def __init__(self, look: SecondLook, close_look: CloseLook | None) -> None:
         """close_look: None where there is no third network; then no head counts as lying."""
@@ -91,7 +95,7 @@ class LyingHeads:
         self,
         planes: Planes,
         box: Box,
-        turn: int,
+        turn: float,
         others: Sequence[Box],
         places: Iterable[Place],
         own: Place | None = None,
@@ -99,8 +103,8 @@ class LyingHeads:
         """The face that the second network sees in a turned box; None unless the third network sees a face there, too.
 
         In one of the three turned pictures the other two networks see a face in many things that are none. box: pixels;
-        turn: quarter turns. others: boxes of other known faces. places: all known places of the frame; own: the place
-        of this box, if it is known.
+        turn: quarter turns (`upright_turn`). others: boxes of other known faces. places: all known places of the frame;
+        own: the place of this box, if it is known.
         """
         found = self._look.near(planes, box, others, turn)
         if found is None or self._close_look is None:
@@ -115,7 +119,7 @@ class LyingHeads:
         upright = self._close_look(planes, there) if turn else None
         return found if upright is None or said >= upright + clearer else None
 
-    def _bars(self, turn: int, places: Iterable[Place], own: Place | None) -> tuple[float, float, float]:
+    def _bars(self, turn: float, places: Iterable[Place], own: Place | None) -> tuple[float, float, float]:
         """What a head in this turn needs at least: the second network's score, by how much the third network is surer
         of it than of an upright head, and the third network's opinion."""
         lately = (place for place in places if place is not own and place.missed <= WAITED_FOR)
@@ -125,6 +129,36 @@ class LyingHeads:
         if turn != UPSIDE_DOWN or hang > stand:
             return 0.0, _CLEARER, _LYING
         return _SEEN, _MUCH_CLEARER, _BESIDE if stand else _LYING
+
+    def other_turns(self, planes: Planes, place: Place, turns: Sequence[int]) -> Iterator[float]:
+        """Turns in which the head of a place in doubt may be seen, the likeliest first: straightened, if the detector
+        saw it tilted, then those of the given quarter turns in which the second network sees one."""
+        tilted = upright_turn(place.roll, place.turn)
+        if turns and tilted not in (place.turn, place.upright):
+            yield tilted
+        yield from self._look.turns(planes, place.raw, turns)
+
+    def likelier(
+        self, planes: Planes, place: Place, found: Keypoints | None, others: Sequence[Box], upright: bool
+    ) -> Keypoints | None:
+        """The likelier keypoints of a place: those found in its turn, or in another one.
+
+        Where an upright tile sees a head that should lie (upright), those of an upright head are compared: a profile's
+        mesh can lean like a lying head's. If they are likelier, the place's turn is 0. Where the detector sees a face
+        tilted that the third network is sure of, those of the straightened head are compared: else points of many
+        tilted heads are read as of upright ones, and a face was rendered beside the head. The place is not looked at
+        straightened because of that: a jacket's print that was believed for a moment was believed for long.
+        """
+        if place.turn and upright:
+            standing = self._look.keypoints(planes, place.raw, others)
+            if likeness(standing) > likeness(found):
+                found, place.turn = standing, 0
+        tilted = upright_turn(place.roll, place.turn)
+        if place.believed >= SURE and place.opinions >= _SEVERAL and tilted not in (place.turn, place.upright):
+            straight = self._look.keypoints(planes, place.raw, others, tilted)
+            if likeness(straight) > likeness(found):
+                found = straight
+        return found
 
     def noted(self, places: Iterable[Place], time: Fraction) -> Collection[int]:
         """The turns in which people are now looked for as often as upright, 0 among them. places: the known places of a

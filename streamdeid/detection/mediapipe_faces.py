@@ -138,7 +138,7 @@ class MediapipeFaces:
         """What two networks see in a box of a frame, pixels, where the face of a track is expected (`looked_again`)."""
         # A head that lies now most often lay in that frame, too, but perhaps elsewhere: it may have moved.
         found, close, known = None, self._close_look, place_at(self._places, box)
-        first = 0 if known is None else known.turn
+        first = 0.0 if known is None else known.upright
         for turn in dict.fromkeys((first, 0, *(place.turn for place in self._places))):
             points = self._look.keypoints(frame.planes, box, others, turn)
             # anyway: else a None ("perhaps a face") would hide half a picture before a large person comes into view.
@@ -219,14 +219,19 @@ class MediapipeFaces:
             expected = place.tile in due or (0 in due and self._tiles[0].scale * side > _PLAIN)
             if place.mesh is None or row in seen or not expected or not place.doubted():
                 continue
-            if place.mesh[1] >= _PRESENT or self._like_a_face(planes, place):
+            if place.mesh[1] >= _PRESENT or likeness(self._points(planes, place)) >= _LIKE_A_FACE:
                 place.confirmed()
             else:
                 place.region = place.mesh = place.outline = None
 
-    def _like_a_face(self, planes: Planes, place: Place) -> bool:
-        seen = self._look.keypoints(planes, place.raw, self._others(place), place.turn)
-        return likeness(seen) >= _LIKE_A_FACE
+    def _points(self, planes: Planes, place: Place) -> Keypoints | None:
+        """What the second network sees in a place."""
+        return self._look.keypoints(planes, place.raw, self._others(place), place.upright)
+
+    def _key(self, planes: Planes, place: Place, found: Keypoints | None) -> None:
+        """Note keypoints that the second network sees in a place, or likelier ones in another turn."""
+        upright = not self._tiles[place.tile].turn
+        place.keyed(self._lying.likelier(planes, place, found, self._others(place), upright))
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are surely seen in all places but this one."""
@@ -238,7 +243,7 @@ class MediapipeFaces:
         # faces of 40 pixels and up in crowd_1080p, which were found beside that other face.
         for place in [place for place in self._places if place.lost]:
             others = np.array([one.box for one in self._places if one.missed == 0]).reshape(-1, 4)
-            found = self._look.near(planes, place.raw, self._others(place), place.turn)
+            found = self._look.near(planes, place.raw, self._others(place), place.upright)
             if found is not None and overlap(np.array([as_detected(found.box)]), others).max(initial=0.0) < SAME_FACE:
                 place.followed(found)
             elif found is None and place.missed == _TILTED:
@@ -299,8 +304,7 @@ class MediapipeFaces:
             lies = None if known else self._lying.found(planes, box, seen.turn, others, self._places, place)
             if lies is not None:
                 if place is None:
-                    place = Place(box, found.score, 0, least=self._threshold)
-                    self._places.append(place)
+                    self._places.append(place := Place(box, found.score, 0, least=self._threshold))
                 self._turn(planes, place, lies, seen.turn)
 
     def _sure(self) -> list[Place]:
@@ -315,24 +319,14 @@ class MediapipeFaces:
         """Ask the second network for keypoints of the faces that no trusted mesh shows."""
         for place in self._places:
             if place.missed == 0 and place.keys_due():
-                found = self._look.keypoints(planes, place.raw, self._others(place), place.turn)
-                place.keyed(self._stood_up(planes, place, found))
-
-    def _stood_up(self, planes: Planes, place: Place, found: Keypoints | None) -> Keypoints | None:
-        """The likelier keypoints of a place, in its turn or upright; if upright, the place's turn becomes 0. Both are
-        compared where an upright tile sees a head that should lie: a profile's mesh can lean like a lying head's."""
-        if place.turn and not self._tiles[place.tile].turn:
-            upright = self._look.keypoints(planes, place.raw, self._others(place))
-            if likeness(upright) > likeness(found):
-                found, place.turn = upright, 0
-        return found
+                self._key(planes, place, self._points(planes, place))
 
     def _look_closely(self, planes: Planes) -> None:
         """Ask the third network about places of which it has said little or that are in doubt; try turns if due."""
         if self._close_look is not None:
             for place in self._places:
                 if place.close_look_due():
-                    place.looked_closely(self._close_look(planes, place.box, place.turn))
+                    place.looked_closely(self._close_look(planes, place.box, place.upright))
                 if place.turns_due():
                     self._try_turns(planes, place)
 
@@ -361,9 +355,9 @@ class MediapipeFaces:
         if place.second:  # each frame finds anew on whose head it lies; no more is asked
             return
         if place.look_due():
-            seen = self._look.look(planes, candidate.box, candidate.score, self._others(place), place.turn)
+            seen = self._look.look(planes, candidate.box, candidate.score, self._others(place), place.upright)
             place.looked(seen.evidence)
-            place.keyed(self._stood_up(planes, place, seen.keypoints))
+            self._key(planes, place, seen.keypoints)
             if place.turns_due():
                 self._try_turns(planes, place)
         if place.mesh is None and place.landmarks_due():
@@ -376,16 +370,16 @@ class MediapipeFaces:
             place.anchored(place.outline)
 
     def _try_turns(self, planes: Planes, place: Place) -> None:
-        """See whether the head in a doubtful or lost place is seen after another number of quarter turns."""
-        for turn in self._look.turns(planes, place.raw, [turn for turn in self._turns if turn != place.turn]):
+        """See whether the head in a doubtful or lost place is seen straightened, or after other quarter turns."""
+        for turn in self._lying.other_turns(planes, place, [one for one in self._turns if one != place.turn]):
             found = self._lying.found(planes, place.raw, turn, self._others(place), self._places, place)
             if found is not None:
                 self._turn(planes, place, found, turn)
                 return
 
-    def _turn(self, planes: Planes, place: Place, found: Keypoints, turn: int) -> None:
+    def _turn(self, planes: Planes, place: Place, found: Keypoints, turn: float) -> None:
         """Note that the head of a place is seen, with these keypoints, after so many quarter turns."""
-        place.turned(found, turn, tile_for(self._tiles, as_detected(found.box), turn))
+        place.turned(found, turn, tile_for(self._tiles, as_detected(found.box), round(turn) % 4))
         self._mesh(planes, place, region_of_box(as_detected(found.box), found.points))
 
     def _mesh(self, planes: Planes, place: Place, region: LandmarkRegion) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -11,11 +12,12 @@ from streamdeid.core.arrays import Box, Points
 from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import NO_FACE, Keypoints
 from streamdeid.detection.candidates import Candidate, middle_in
-from streamdeid.detection.five_points import apart, as_detected, moved_points
+from streamdeid.detection.five_points import apart, as_detected, moved_along
 from streamdeid.detection.landmarks import outline_of
 from streamdeid.detection.quarter_turns import turn_of
 from streamdeid.detection.region import LandmarkRegion
 from streamdeid.detection.tiles import Tile, still_in
+from streamdeid.detection.upright_view import upright_turn
 
 WAITED_FOR = 8
 """Frames for which a lost face is looked for in each frame; after that, only when its tile's turn comes."""
@@ -58,8 +60,6 @@ extent, share of the box's, at least. Meshes in boxes of 1.9 times the face are 
 _APART, _VERIFIED = 0.16, 12
 """Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
-_GROWN = 1.5
-"""Factor by which a mesh may have grown or shrunk for points to move with it: a mesh that collapses is on no face."""
 _THIRD = 0.5
 """Weight of the third network's opinion; the evidence of the two other networks has the rest."""
 _TWICE, _BELIEVED = 2, 0.5
@@ -87,6 +87,10 @@ class Place:
     """How sure it is that this is a face, 0 to 1: mean over the last `_LOOKS` looks (`second_look`)."""
     least: float = _UNLIKELY
     """Evidence below which the place is not reported, if this is lower than `_UNLIKELY`."""
+    roll: float = 0.0
+    """The roll of the head by the detector's points, or by the mesh where that is newer, radians (`roll_of`)."""
+    tilted: bool = False
+    """Whether all networks saw a tilted head here, when it was straightened."""
     mesh: tuple[Points, float] | None = None
     """This frame's mesh (478, 3) and its presence; None where the landmark model saw none."""
     outline: Points | None = None
@@ -127,11 +131,17 @@ class Place:
         self.raw = self.box
 
     @property
+    def upright(self) -> float:
+        """Quarter turns anticlockwise, with a fraction, after which the head is shown to the other networks."""
+        return upright_turn(self.roll, self.turn) if self.tilted else self.turn
+
+    @property
     def keypoints(self) -> Keypoints | None:
         """The face that the second network saw here lately, moved with the place; None where it saw no face."""
         if self._keypoints is None or self._key_age > _TOLD or self._keypoints.score < _POINTS:
             return None
-        return self._moved_keypoints(self._keypoints)
+        outlines = self._key_outline, self.outline
+        return moved_along(self._keypoints, (self._key_raw, self.raw), outlines, self._key_tile == self.tile)
 
     @property
     def believed(self) -> float:
@@ -173,7 +183,7 @@ class Place:
     def meshed(self, mesh: Points, presence: float, region: LandmarkRegion) -> None:
         """Note what the landmark model sees here: a mesh (478, 3), and where to look in the next frame."""
         self.mesh, self.region, self._without, self.outline = (mesh, presence), region, 0, outline_of(mesh)
-        self.turn = turn_of(region.angle)
+        self.turn, self.roll = turn_of(region.angle), region.angle
 
     def next_frame(self) -> None:
         """Start a new frame."""
@@ -191,9 +201,10 @@ class Place:
         """Note that the detector saw the place in this frame."""
         if self.region is None and self.missed > WAITED_FOR:
             self._looks = self._without = self.lies = 0  # perhaps something else is here now
+            self.tilted = False
             self._keypoints, self._opinion, self._opinions, self._asked = None, None, 0, 0
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
-        self.raw, self._unseen = candidate.box, 0
+        self.raw, self._unseen, self.roll = candidate.box, 0, candidate.roll
         self._correct()
 
     @property
@@ -308,22 +319,6 @@ class Place:
             return None
         return self.outline if middle_in(self._keypoints.box, self.outline) else None
 
-    def _moved_keypoints(self, found: Keypoints) -> Keypoints:
-        """Points moved and scaled as the mesh was since they were found, or as the detector's box where there is no
-        such mesh. That box may be twice as large for one face in the next frame, and would enlarge the points."""
-        if self._key_outline is not None and self.outline is not None:
-            scale = _growth(self._key_outline, self.outline)
-            moved = moved_points(found, self._key_outline, self.outline, scale)
-            (x0, y0), (x1, y1) = np.reshape(self.raw, (2, 2))
-            x, y = np.reshape(moved.box, (2, 2)).mean(axis=0)
-            if 1 / _GROWN < scale < _GROWN and x0 <= x <= x1 and y0 <= y <= y1:
-                return moved
-        if self.raw == self._key_raw:
-            return found
-        before, now = np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2))
-        # The boxes that two tiles give for one face differ in size.
-        return moved_points(found, before, now, _growth(before, now) if self._key_tile == self.tile else 1.0)
-
     def turns_due(self) -> bool:
         """Whether the last look leaves a doubt, so that the head is to be tried in other turns."""
         if self._opinion is None:
@@ -331,10 +326,11 @@ class Place:
         denied = self._opinion < 1 and self.evidence >= self.least
         return denied and self._asked in _TRIED and not self._since_asked
 
-    def turned(self, found: Keypoints, turn: int, tile: int) -> None:
+    def turned(self, found: Keypoints, turn: float, tile: int) -> None:
         """Note that the second and the third network see a face here after `turn` quarter turns anticlockwise."""
-        self.turn, self.tile, self.missed, self.mesh, self.outline, self.region = turn, tile, 0, None, None, None
-        self.lies = turn
+        self.turn = self.lies = round(turn) % 4
+        self.roll, self.tilted = turn * math.pi / 2, turn != round(turn)
+        self.tile, self.missed, self.mesh, self.outline, self.region = tile, 0, None, None, None
         self.raw, self.evidence, self._looks = as_detected(found.box), (self.score + found.score) / 2, 1
         self._opinion, self._opinions, self._asked = None, 0, 0
         self.keyed(found)
@@ -393,8 +389,3 @@ class Place:
         """Note that the detector looked and saw no face; True when this happened too often to follow the landmarks."""
         self._doubts += 1
         return self._doubts >= _DOUBTED
-
-
-def _growth(before: Points, now: Points) -> float:
-    """Longer side of a box now over its longer side before, corners (2, 2) each."""
-    return float((now[1] - now[0]).max() / max((before[1] - before[0]).max(), 1e-6))

@@ -13,7 +13,6 @@ keeps 60, the mean with the views 40, and mediapipe's score and views alone keep
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -22,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box
-from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.detection.candidates import overlap
-from streamdeid.detection.five_points import FiveFaces, as_detected, five_turned_back
+from streamdeid.detection.five_points import FiveFaces, as_detected
 from streamdeid.detection.networks import Detects, Networks
 from streamdeid.detection.quarter_turns import turned
 from streamdeid.detection.tiles import INPUT
+from streamdeid.detection.upright_view import seen_in_view, shown, stretched, view
 from streamdeid.detection.yunet import YuNet
 
 _FAINTEST = 0.05
@@ -47,9 +46,6 @@ _LIKE = (0.4, 2.2)
 """Limits of the longer side of YuNet's box over that of the box asked about: it holds brows to chin, or the head."""
 FOLLOWED = 0.5
 """Score from which YuNet alone finds a face that the detector had found and lost: the library's own bar."""
-_CONTRAST = (64.0, 4.0)
-"""The least span of grey levels that is stretched to the whole range, and the largest gain: faces in the dark are seen,
-and noise on a wall does not become a face."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +67,9 @@ class SecondLook:
         self._yunet = yunet
         self._detect = networks.detector(_FAINTEST) if glances else None
 
-    def look(self, planes: Planes, box: Box, score: float, others: Sequence[Box] = (), turn: int = 0) -> Look:
+    def look(self, planes: Planes, box: Box, score: float, others: Sequence[Box] = (), turn: float = 0) -> Look:
         """How sure it is that what the detector saw with this score is a face. box in pixels, with an area; turn: the
-        quarter turns anticlockwise after which the head in it stands upright.
+        quarter turns anticlockwise after which the head in it stands upright (`upright_turn`).
 
         others: boxes of faces that are known. When YuNet sees one of these, that says nothing about this box: without
         the rule, a candidate on a person's hair got the evidence of the face below it.
@@ -91,12 +87,12 @@ class SecondLook:
         if self._detect is not None:
             self._detect.close()
 
-    def near(self, planes: Planes, box: Box, others: Sequence[Box] = (), turn: int = 0) -> Keypoints | None:
+    def near(self, planes: Planes, box: Box, others: Sequence[Box] = (), turn: float = 0) -> Keypoints | None:
         """The face near the box that YuNet is sure of, as `keypoints`; None if its score is below `FOLLOWED`."""
         found = self.keypoints(planes, box, others, turn)
         return found if found is not None and found.score >= FOLLOWED else None
 
-    def keypoints(self, planes: Planes, box: Box, others: Sequence[Box] = (), turn: int = 0) -> Keypoints | None:
+    def keypoints(self, planes: Planes, box: Box, others: Sequence[Box] = (), turn: float = 0) -> Keypoints | None:
         """The face near the box and of about its size with YuNet's highest score, in pixels of the frame; or None.
 
         box in pixels, with an area; others and turn: as in `look`.
@@ -114,15 +110,14 @@ class SecondLook:
             return mirrored or plain
         return replace(plain if plain.score >= FOLLOWED else mirrored, score=max(plain.score, mirrored.score))
 
-    def _surest(self, planes: Planes, box: Box, others: Sequence[Box], turn: int, outside: int) -> Keypoints | None:
+    def _surest(self, planes: Planes, box: Box, others: Sequence[Box], turn: float, outside: int) -> Keypoints | None:
         """As `keypoints`, in one run; outside: what is seen outside the picture, as for `view`."""
-        found = self._yunet(stretched(turned(view(planes, box, _WIDTH, _SIDE, outside), turn)))
-        found = five_turned_back(found, turn, (_SIDE, _SIDE))
+        found = self._yunet(stretched(view(planes, box, _WIDTH, _SIDE, outside, turn)))
         same = _in_view(found, np.full(2, _SIDE / 2), _WIDTH)
-        left, top, reach = _seen(box, _WIDTH, _SIDE)
+        there = seen_in_view(found, box, _WIDTH, _SIDE, turn)
         best: Keypoints | None = None
         for row in np.flatnonzero(same).tolist():
-            one = found.keypoints(row, (left, top), reach / _SIDE)
+            one = there.keypoints(row)
             if (best is None or one.score > best.score) and not _of_others(one, box, others):
                 best = one
         return best
@@ -147,11 +142,11 @@ def likeness(keypoints: Keypoints | None) -> float:
     return 0.0 if keypoints is None else keypoints.score
 
 
-def _glance(detect: Detects, planes: Planes, box: Box, turn: int) -> float:
+def _glance(detect: Detects, planes: Planes, box: Box, turn: float) -> float:
     """Mean, over the views of a glance, of the best score of a face in the middle of the view; 0 for none."""
     picture = np.empty((INPUT, INPUT, 3), np.uint8)
     for width, x, y, mirrored in _GLANCE:
-        seen = turned(view(planes, box, width, _GLANCE_SIDE), turn)
+        seen = view(planes, box, width, _GLANCE_SIDE, turn=turn)
         picture[y : y + _GLANCE_SIDE, x : x + _GLANCE_SIDE] = seen[:, ::-1] if mirrored else seen
     boxes, _, scores = detect(picture)
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
@@ -160,56 +155,6 @@ def _glance(detect: Detects, planes: Planes, box: Box, turn: int) -> float:
         near = np.abs(centres - (x + _GLANCE_SIDE / 2, y + _GLANCE_SIDE / 2)).max(axis=1) < width / 2
         best.append(float(scores[near].max()) if near.any() else 0.0)
     return float(np.mean(best))
-
-
-def stretched(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The picture, uint8 (h, w, 3), with its 2nd to 98th percentile of luma stretched to the whole range, within the
-    limits of `_CONTRAST`."""
-    counts = np.bincount(cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY).ravel(), minlength=256).cumsum()
-    low, high = (float(np.searchsorted(counts, share * counts[-1])) for share in (0.02, 0.98))
-    gain = min(max(255.0 / max(high - low, _CONTRAST[0]), 1.0), _CONTRAST[1])
-    table = np.clip((np.arange(256.0) - low) * gain, 0, 255).astype(np.uint8)
-    return np.asarray(cv2.LUT(rgb, table), np.uint8)
-
-
-def view(planes: Planes, box: Box, width: int, side: int, outside: int = cv2.BORDER_REFLECT) -> NDArray[np.uint8]:
-    """A square RGB picture, uint8 (side, side, 3), with the box in its middle, its longer side `width` pixels long.
-
-    outside: OpenCV's border type for what lies outside the frame; by default the frame is mirrored at its border.
-    """
-    scale = width / max(box[2] - box[0], box[3] - box[1])
-    left, top, reach = _seen(box, width, side)
-    full = planes.size
-    xs, ys = (
-        (min(max(start, 0), limit - 1) & ~1, min(max(start + reach, 2), limit))
-        for start, limit in ((left, full[0]), (top, full[1]))
-    )
-    rgb = rectangle_to_rgb(planes, xs[0], ys[0], xs[1], ys[1], min(1.0, scale))
-    fx, fy = rgb.shape[1] / (xs[1] - xs[0]), rgb.shape[0] / (ys[1] - ys[0])
-    above, below = (max(0, round(b * fy)) for b in (ys[0] - top, top + reach - ys[1]))
-    before, behind = (max(0, round(b * fx)) for b in (xs[0] - left, left + reach - xs[1]))
-    framed = cv2.copyMakeBorder(rgb, above, below, before, behind, outside)
-    how = cv2.INTER_AREA if framed.shape[0] > side else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(framed, (side, side), interpolation=how), np.uint8)
-
-
-def shown(size: tuple[int, int], box: Box, times: float) -> float:
-    """Share of a view that lies inside the picture. The view is a square about the box, `times` as large as the box's
-    longer side; box in pixels of a picture of `size` (width, height)."""
-    half = times * max(box[2] - box[0], box[3] - box[1]) / 2
-    inside = 1.0
-    for low, high, limit in ((box[0], box[2], size[0]), (box[1], box[3], size[1])):
-        middle = (low + high) / 2
-        inside *= max(0.0, min(middle + half, limit) - max(middle - half, 0.0)) / (2 * half)
-    return inside
-
-
-def _seen(box: Box, width: int, side: int) -> tuple[int, int, int]:
-    """Left and upper edge, and side, of the square that `view` shows, in pixels of the frame."""
-    x0, y0, x1, y1 = box
-    half = side / width * max(x1 - x0, y1 - y0) / 2
-    left, top = (math.floor(c - half) & ~1 for c in ((x0 + x1) / 2, (y0 + y1) / 2))
-    return left, top, max(2, math.ceil(2 * half))
 
 
 def _in_view(found: FiveFaces, middle: NDArray[np.float64], width: int) -> NDArray[np.bool_]:

@@ -51,9 +51,9 @@ HELD = 3
 """Number of frames in a row for which a head keeps its pose although no points show it."""
 _PRESENCE = 0.8
 """Presence of a face from which its own mesh or landmarks tell the pose, where no keypoints were asked for."""
-_MOST_YAW, _MOST_NOD, _MOST_TILT = math.radians(85), math.radians(35), math.radians(35)
-"""Largest turn, bend and tilt at which a posed face is shown. Beyond them the points that the second network reads are
-not reliable: it takes tilted heads for upright ones (docs/methods.md 8)."""
+_MOST_YAW, _MOST_NOD = math.radians(85), math.radians(35)
+"""Largest turn and bend at which a posed face is shown. Beyond them the points that the second network reads are not
+reliable. Those of tilted heads are read from straightened views (`detection/upright_view.py`), so tilt has no limit."""
 _COMES_BACK = math.radians(5)
 """How much less a head must be turned before its face is shown again: no flicker about a limit."""
 _FAR_YAW, _FAR_TILT, _FARTHER = math.radians(50), math.radians(15), 0.15
@@ -128,7 +128,7 @@ class PosedView:
         """Whether the head looks too far aside, up or down for a face to be shown. A head that was turned away has to
         come back further than the limit."""
         less, pose = _COMES_BACK * self.back, self.pose
-        turns = ((pose.yaw, _MOST_YAW), (pose.nod, _MOST_NOD), (pose.tilt, _MOST_TILT))
+        turns = (pose.yaw, _MOST_YAW), (pose.nod, _MOST_NOD)
         return not all(abs(turn) <= most - less for turn, most in turns)
 
     @property

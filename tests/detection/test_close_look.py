@@ -14,7 +14,7 @@ from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import close_look
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.quarter_turns import boxes_turned_back, turned
-from streamdeid.detection.second_look import shown, view
+from streamdeid.detection.upright_view import shown, view
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 

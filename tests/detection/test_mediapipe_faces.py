@@ -25,9 +25,10 @@ from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place
 from streamdeid.detection.plugged_in import PluggedIn
-from streamdeid.detection.second_look import SecondLook, likeness, stretched, view
+from streamdeid.detection.second_look import SecondLook, likeness
 from streamdeid.detection.survey import Surveyed
 from streamdeid.detection.tiles import tile_for
+from streamdeid.detection.upright_view import stretched, view
 from streamdeid.detection.yunet import YuNet
 from streamdeid.errors import FailedClosed
 from tests import drawn_faces

@@ -21,10 +21,16 @@ def head(fitting: FitModel) -> MeanHead:
 
 
 def face(
-    head: MeanHead, x: float = 100.0, size: float = 40.0, yaw: float = 0.0, roll: float = 0.0, evidence: float = 0.9
+    head: MeanHead,
+    x: float = 100.0,
+    size: float = 40.0,
+    yaw: float = 0.0,
+    nod: float = 0.05,
+    roll: float = 0.0,
+    evidence: float = 0.9,
 ) -> Face:
     """A face whose points are those of the mean head in a pose."""
-    pose = KeypointPose(x, 80.0, size, yaw, 0.05, roll)
+    pose = KeypointPose(x, 80.0, size, yaw, nod, roll)
     points = pose.size * (head.keypoints @ pose.rotation.T)[:, :2] + (pose.x, pose.y)
     box = (x - size / 2, 80 - 0.7 * size, x + size / 2, 80 + 0.7 * size)
     return Face(box, 0.9, evidence=evidence, keypoints=Keypoints(box, points, 0.9))
@@ -117,7 +123,7 @@ def test_a_pose_is_held_where_the_face_goes_for_three_sightings(head: MeanHead) 
     assert not views[2].agreed  # two of the last five sightings
 
 
-@pytest.mark.parametrize(("turn", "shown"), [({"yaw": 1.2}, True), ({"roll": 0.45}, True), ({"roll": 0.8}, False)])
+@pytest.mark.parametrize(("turn", "shown"), [({"yaw": 1.2}, True), ({"roll": 0.8}, True), ({"nod": 0.8}, False)])
 def test_how_far_a_head_may_be_turned(head: MeanHead, turn: dict[str, float], shown: bool) -> None:
     view = read(PosedReader(head), *[face(head, **turn)] * 3)[-1]
     assert view is not None
