@@ -63,15 +63,16 @@ def ended(
     choice: RunChoice | None,
     settings: Settings,
     arguments: argparse.Namespace,
+    key: bytes | None,
 ) -> ExitCode:
     """Write the report if one is wanted, and return the exit code of the worst file. Raises OutputError.
 
-    results: by number of the file. choice: None if no file was filtered in this run.
+    results: by number of the file. choice: None if no file was filtered in this run. key: the key file's bytes.
     """
     done = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileReport))
     failed = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileFailure))
     if arguments.report is not None:
         if choice is None and done:
-            choice = chosen_by(settings)
+            choice = chosen_by(settings, key)
         write_report(arguments.report, Report(choice, done, failed), overwrite=settings.overwrite)
     return ExitCode(max((failure.exit_code for failure in failed), default=ExitCode.DONE))

@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             if isinstance(result, FileReport) and journal is not None:
                 journal.add(result)
             tell(result, str(jobs[number].output), arguments)
-    return ended(results, choice, settings, arguments)
+    return ended(results, choice, settings, arguments, run.key)
 
 
 _Results = Iterator[tuple[int, FileReport | FileFailure, RunChoice | None]]
@@ -181,7 +181,7 @@ def _beside(jobs: Sequence[tuple[int, Job]], run: FileRun, arguments: argparse.N
     run.session()  # raises errors of the session once, not for each file
     files = [(job.input.absolute(), job.output.absolute()) for _, job in jobs]
     with FilesBar(len(files), shown=not arguments.quiet) as bar:
-        for one in filter_files(files, run.settings, arguments.workers):
+        for one in filter_files(files, run.settings, arguments.workers, run.key):
             number, job = jobs[one.number]
             if isinstance(one.result, FileFailure):
                 tell_failure(one.result, str(job.input), str(job.output))

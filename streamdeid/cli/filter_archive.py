@@ -75,7 +75,7 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
             again = ", at the second attempt" if one.attempts > 1 else ""
             more = " (done before, and as it was)" if one.before else again
             tell(one.result, shown(task.output), arguments, more)
-    return ended(results, choice, settings, arguments)
+    return ended(results, choice, settings, arguments, shipped.key)
 
 
 def planned(arguments: Sequence[str], output: str | None) -> list[ArchiveTask]:

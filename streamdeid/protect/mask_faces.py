@@ -29,6 +29,8 @@ _BOX_MASKS: dict[str, Callable[[Planes, Box], Planes]] = {
     "threshold": threshold,
 }
 MASKS = (*_BOX_MASKS, "bar", "t-mask", "noise")
+LEAVES_NOTHING = frozenset({"blackout"})
+"""Masks after which nothing of the face is left: all others can be undone, by who masks his own photographs alike."""
 
 
 class MaskFaces:

@@ -21,7 +21,7 @@ from typing import Any
 from streamdeid.core.arrays_file import read_arrays
 from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import InputError, ModelError, SettingsError
-from streamdeid.protect.mask_faces import MASKS
+from streamdeid.protect.mask_faces import LEAVES_NOTHING, MASKS
 from streamdeid.report.redaction_report import SCHEMA, VERSION, FileReport, FileSide, ProvisionalCounts, Report
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes
@@ -154,7 +154,7 @@ def warnings_of(report: Report) -> list[str]:
         mask = choice.method in MASKS
         found += [
             (
-                mask and choice.method != "blackout",
+                mask and choice.method not in LEAVES_NOTHING,
                 f"{choice.method} can be undone: who masks his own photographs alike recognises faces",
             ),
             (

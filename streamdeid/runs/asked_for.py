@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from streamdeid.report.redaction_report import RunChoice, finite
-from streamdeid.runs.session import Session, secret, session_without_register
+from streamdeid.runs.session import Session, session_without_register
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.guarantee import guarantee
 
 
-def chosen_by(settings: Settings) -> RunChoice:
-    """The `RunChoice` of some settings. Raises SettingsError and ModelError."""
-    session = session_without_register(settings, secret(settings))
+def chosen_by(settings: Settings, key: bytes | None) -> RunChoice:
+    """The `RunChoice` of some settings and the key that was read for them. Raises SettingsError and ModelError."""
+    session = session_without_register(settings, key)
     return choice_of(session, session.surrogates())
 
 

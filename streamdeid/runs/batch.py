@@ -45,14 +45,18 @@ class Result:
         return cls(number, FileFailure(name, told, int(code)), attempts=attempts)
 
 
-def filter_files(files: Sequence[tuple[Path, Path]], settings: Settings, workers: int) -> Generator[Result, None, None]:
+def filter_files(
+    files: Sequence[tuple[Path, Path]], settings: Settings, workers: int, key: bytes | None = None
+) -> Generator[Result, None, None]:
     """Filter recordings (input, output), `workers` at a time; yields results as they come.
+
+    key: the key file's bytes; None for no key, or for one that each process reads itself.
 
     Whatever ends the iteration early also ends the processes and removes the files that they were writing.
     """
 
     def work(number: int, stop: threading.Event) -> Iterator[Result]:
-        yield _filtered(number, *files[number], settings, stop)
+        yield _filtered(number, FileTask(settings, *files[number], key), stop)
 
     order = sorted(range(len(files)), key=lambda number: -_size(files[number][0]))
     with contextlib.closing(shared_out(order, work, workers)) as results:
@@ -60,19 +64,19 @@ def filter_files(files: Sequence[tuple[Path, Path]], settings: Settings, workers
             yield result
 
 
-def _filtered(number: int, input: Path, output: Path, settings: Settings, stop: threading.Event) -> Result:
+def _filtered(number: int, task: FileTask, stop: threading.Event) -> Result:
     """Filter one recording, once more when its process died."""
-    ours = not output.exists()
+    ours, overwrite = not task.output.exists(), task.settings.overwrite
     answer: Answer = None
     attempt = 0
     while answer is None and attempt < ATTEMPTS and not (attempt and stop.is_set()):
         attempt += 1
         # A process may die after its output is whole. Only an output that was not there before the run is replaced.
-        again = replace(settings, overwrite=settings.overwrite or (ours and attempt > 1))
-        answer = _answer(FileTask(again, input, output), stop)
+        again = replace(task.settings, overwrite=overwrite or (ours and attempt > 1))
+        answer = _answer(replace(task, settings=again), stop)
     if answer is None and ours:
-        remove(output)
-    return Result.of(answer, number, input.name, attempt)
+        remove(task.output)
+    return Result.of(answer, number, task.input.name, attempt)
 
 
 def _answer(task: FileTask, stop: threading.Event) -> Answer:

@@ -6,7 +6,7 @@ A process for each recording costs a start of one second. In return, a process t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamdeid.report.redaction_report import FileReport, RunChoice
@@ -22,6 +22,8 @@ class FileTask:
     settings: Settings
     input: Path
     output: Path
+    key: bytes | None = field(default=None, repr=False)
+    """The key file's bytes, which the run has read: the file may be a pipe, which can be read once."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,11 @@ class Filtered:
 
 def begin() -> Callable[[FileTask, Told], Filtered]:
     """The function that filters recordings in a process of its own."""
-    return lambda task, told: filter_here(task.settings, task.input, task.output)
+    return lambda task, told: filter_here(task.settings, task.input, task.output, task.key)
 
 
 def filter_here(settings: Settings, input: Path, output: Path, key: bytes | None = None) -> Filtered:
-    """Filter one recording in this process; key: the key file's bytes, where the file itself is elsewhere.
+    """Filter one recording in this process; key: the key file's bytes, None to read it.
 
     Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
     """

@@ -71,7 +71,7 @@ class FileRun:
     The files share models and detector, which are loaded for the first of them."""
 
     def __init__(self, settings: Settings, key: bytes | None = None) -> None:
-        """key: the bytes of the key file that the settings name, where that file lies on another machine.
+        """key: the bytes of the key file that the settings name, if they were read before; None to read it.
 
         Raises SettingsError when the key file cannot be used.
         """

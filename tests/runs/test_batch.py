@@ -76,6 +76,25 @@ def test_workers_make_the_same_files(folder: Path, tmp_path: Path, capsys: pytes
     assert not capsys.readouterr().err
 
 
+def test_a_run_reads_its_key_once(folder: Path, tmp_path: Path) -> None:
+    """The key may come from a pipe, as `--key-file <(pass show key)` does; a second reader would get nothing."""
+    key = (folder / "key").read_bytes()
+    report = str(tmp_path / "r.json")
+    for _ in range(2):  # the second time all was done before
+        reading, writing = os.pipe()
+        try:
+            os.write(writing, key)
+            os.close(writing)
+            words = ["--workers", "2", "--report", report, "--overwrite", "--key-file", f"/dev/fd/{reading}"]
+            assert command(folder, tmp_path / "out", *words) == 0
+        finally:
+            os.close(reading)
+        assert json.loads(Path(report).read_text())["choice"]["keyed"]
+    assert command(folder, tmp_path / "file") == 0
+    for _, output in files(folder, tmp_path / "out"):
+        assert output.read_bytes() == (tmp_path / "file" / output.name).read_bytes()
+
+
 def test_a_bad_file_does_not_stop_the_others(folder: Path, tmp_path: Path) -> None:
     first, second, _ = files(folder, tmp_path / "out")
     given = [first, (tmp_path / "bad.mp4", tmp_path / "out" / "bad.mp4"), second]
