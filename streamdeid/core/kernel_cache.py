@@ -9,13 +9,13 @@ Where there is none, kernels are compiled in memory, and nothing fails. The plac
 2. `__pycache__` beside the source, inside an installed package or an image,
 3. the user's cache directory (`XDG_CACHE_HOME` or `~/.cache`; `LOCALAPPDATA` on Windows).
 
-An entry belongs to one signature, all that its code was made from (`KernelCache.stamp`), Python, numba, NumPy, and
-the processor with its features: another processor compiles for itself. The code of a kernel contains the code of the
-kernels that it calls and the values of the constants that it names, from whatever file they are. So sources count by
-their content (not their date: images and wheels change dates), constants by their value, and a kernel that names
-anything else is not kept. An entry carries its own SHA-256, since a power cut may leave half a file. Entries are
-pickles, as numba's are, so whoever writes one can run code. Therefore only files of this user, of root, or of the owner
-of the source are read, and none that everybody may write (POSIX).
+An entry belongs to one signature, to all that its code was made from (`KernelCache.stamp`), to versions of Python,
+numba and NumPy, and to a processor with its features: another processor compiles for itself. The code of a kernel
+contains the code of the kernels that it calls and the values of the constants that it names, from whatever file they
+are. So sources count by their content (not their date: images and wheels change dates), constants by their value, and a
+kernel that names anything else is not kept. An entry carries its own SHA-256, since a power cut may leave half a file.
+Entries are pickles, as numba's are, so whoever writes one can run code. Therefore only files of this user, of root, or
+of the owner of the source are read, and none that everybody may write (POSIX).
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ and a tracklet to one person. A claim is torn when a rival is nearly as near: so
 claimed person, and is therefore somebody else. The tracklet of a torn claim gets no person, because the two mistakes
 are not alike: a split changes the synthetic face of one person, a merge gives two people the same face.
 
-`settled` returns the tracklets with a known person. Any other tracklet claimed nobody, was torn, or was farther from
-the persons that it claimed than the tracklets that got them; its caller makes a new person of it once it is known well
-enough.
+`settled` returns the tracklets with a known person. Any other tracklet claimed nobody, or its claim was torn, or
+nearer tracklets got the persons that it claimed. The caller makes a new person of it once it is known well enough.
 
 The callers differ in what they know: `reentry` knows the frames so far, `registered` a register and one person,
 `whole_recording` and `runs.segments.registered_faces` a whole recording. The rule is the same, and stands only here.

@@ -4,13 +4,13 @@ Points are found in some frames and not in others. A face that turned into a red
 would attract attention and help nobody. So a pose is held where the detector, or the tracker, still has its place:
 
 * Between two frames that tell the pose, on the way from one pose to the other, if they are at most half a second apart.
-* Before the first frame that tells it, as far as the frames to come are known (on a live stream, none are); but not
-  over the face of a person from behind whom this one appears.
+* Before the first frame that tells it, as far as the frames to come are known (on a live stream, none are unless
+  `--lookahead` is given). Where this person appears from behind another one, the other one's face is left alone.
 * For three frames after the last frame that tells it, and for 0.3 s where it is known that the face is not seen again.
 * Where the points jump elsewhere and are back within half a second (into the hair of a person who laughs), on the
   straight way from where they left to where they are back.
-* For a face that the detector does not see within three frames of one in which it does, if there is look-ahead, and no
-  other face is seen where it may be.
+* For up to three frames before and after a sighting in which the detector does not see the face, if there is
+  look-ahead and no other face is seen where it may be.
 
 A face begins, or comes back after a redaction, where most of the next frames tell its pose: a face that appears for a
 moment between two redactions is worse than none.

@@ -4,10 +4,10 @@ A face at rest is relit by a few terms: normals of the mean face, the place on i
 of any face. Second-order terms of the normals are left out: they carry the relief of the person's own face, a strong
 recogniser knows a tenth more people by them, and few viewers miss them. The terms are fitted robustly to plain skin: a
 beard counts little, and eyes, brows, lips and hair nothing. So what is dark on a person does not darken the surrogate,
-except for a quarter of a lower face's darkness, which may be its shade, and for eye sockets that are darker than most
-people's (`sockets`). In each frame the change since the face at rest is fitted in the same way, and a little of the
-soft folds is added. Everything is measured in the fit's small frame. Only what `StaticLight` lists passes of a person
-at rest.
+with two exceptions: a quarter of a lower face's darkness, which may be the chin's shade, and eye sockets that are
+darker than most people's (`sockets`). In each frame the change since the face at rest is fitted in the same way, and a
+little of the soft folds is added. Everything is measured in the fit's small frame. Of a person at rest, the surrogate
+gets only what `StaticLight` lists.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The session of a run: settings, models, key and register, opened and checked once and handed on as one value.
 
-All streams and files of a run get the same session. So the key file is read once, an error in any of them is reported
-once, and code that only builds parts need not know where they come from.
+All streams and files of a run get the same session, and processes that work for it get the key's bytes. So the key
+file is read once (it may be a pipe), an error in any of them is reported once, and code that only builds parts need not
+know where they come from.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ A candidate is built as k-Diff-furthest builds its output, from donors only:
 c is the centroid of a cluster of k donors grown around a sampled donor: the far cluster. u is the residual: a sampled
 positive mixture of three donors. s = √((n − 1) / (n − (Σ w_j)²)) makes the covariance of the mixture that of the
 donors, for donors sampled without replacement. v_i are the donors' principal axes, λ_i the donors' variance along v_i,
-and a_i = √max(0, 1 − var_i(c) / λ_i) leaves to the residual exactly what the centroids lack. So P varies as donors do
-along every axis: it is a particular face, not a bland mean. Few donors with positive weights keep it sharp and natural:
-beards, brows and skin stay what they are, where a negative weight would show their opposite. The conditions below
-favour unusual faces. The factors g_i, 0.8 to 1, compensate that, so that surrogates shown to people like the donors
-have the donors' variance along every axis.
+and a_i = √max(0, 1 − var_i(c) / λ_i) leaves to the residual exactly the variance that the centroids lack. So P varies
+as donors do along every axis: it is a particular face, not a bland mean. Few donors with positive weights keep it sharp
+and natural: beards, brows and skin stay what they are, where a negative weight would show their opposite. A candidate
+has to meet conditions, named below, that unusual faces meet more often. The factors g_i, 0.8 to 1, compensate for that,
+so that surrogates shown to people like the donors have the donors' variance along every axis.
 
 No condition on a candidate depends on the people who will come. The conditions are: the distance to donors (η),
 plausibility, being nearer to some donor than to the mean face, being far enough for a fair share of the donors, and, in

@@ -7,17 +7,17 @@ sampling picks one of the rest: attempt t of person p proposes the candidate tha
 is.
 
 Why the guarantee holds (docs/methods.md 2.2, G2). Bank and proposals do not depend on y. Exactly ⌊q m⌋ candidates are
-excluded for every y, so a person shows any candidate with probability at most 1 / (m − ⌊q m⌋), which is
-`Surrogates.factor` ≤ 1 / (1 − q) times the 1 / m of an unknown person. By Bayes' rule that bounds an attacker's gain,
-on average over the samples, for every recogniser, gallery and computing power, even if he knows the bank. It is exact,
-not an estimate: the bank itself is the population of the quantile. Faces already in use are excluded too, which adds a
-small term through the other people present. Preserved attributes choose among several banks. The sum over P of the
-largest probability of P for anybody bounds the gain whatever is known beforehand, and it is then larger by the number
-of banks.
+excluded for every y, so a person shows any candidate with probability at most 1 / (m − ⌊q m⌋). An unknown person shows
+it with probability 1 / m. The first over the second is `Surrogates.factor`, at most 1 / (1 − q). By Bayes' rule that
+bounds an attacker's gain, on average over the samples, for every recogniser, gallery and computing power, even if he
+knows the bank. It is exact, not an estimate: the fraction q is counted in the bank itself. Faces already in use are
+excluded too, which adds a small term through the other people present. Preserved attributes choose among several banks.
+Whatever an attacker knows beforehand, his gain is at most the sum, over all P, of the largest probability of P for
+anybody. With several banks that sum is larger by their number.
 
 Two demands of k-Diff-furthest are given up for this. The person's close cluster does not take part in growing the far
 one, and the clusters' overlap is not tested: both would let y decide P. The test only serves to prove that some donor
-is nearer to P than y is; the certificate checks exactly that. Far means that P itself is far, not each of its k donors.
+is nearer to P than y is; the certificate checks exactly that. P itself is far from y, not each of its k donors.
 
 A person who has to be shown before y is known gets a provisional surrogate: a candidate that the key gives for the
 number of the tracklet, among all free candidates, which are the same for everybody. The person keeps it when it becomes

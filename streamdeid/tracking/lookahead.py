@@ -1,25 +1,26 @@
 """Decides which tracks are protected in a frame, with the help of the frames that followed it.
 
-The main loop publishes a frame some frames after it was tracked (none, on a live stream). Those frames are used here:
+The main loop publishes a frame some frames after it was tracked (on a live stream none, unless `--lookahead` says how
+many). Those frames are used here:
 
 * A track is protected from the moment when its sightings make it evidently a face, and for a second before. It stays a
-  face until it ends. Only a track with few sure sightings can be refuted by later ones: another person's face had
-  passed there. It is also not protected while all three networks see no face for a second before and after.
+  face until it ends. Only a track with few sure sightings can be refuted by later ones (then another person's face had
+  passed there). It is also not protected while all three networks see no face for a second before and after.
 * A track that starts is followed backwards: by its patch (`tracking.patches`) as far as this is found again, then a
   little further by its motion, run back in time, while it lies in the picture, and not beyond the last scene cut.
 * A track that the third network judged and never took for a face is none, however sure the other networks are.
 * Without look-ahead, a track that might be a face is protected for its first two frames in any case.
 * A lost face is followed by its patch, too. Where that fails, a gap before the face is found again is bridged from both
-  sides: by the next sighting's patch, followed backwards, and by motion between the known places. A face that is not
-  found again is protected where it went: in recordings for 0.4 s after it was last seen, and 0.2 s after its patch was
-  (0.4 s at the picture's border); live for 0.4 s after its patch was, longer while another face hides it. It is not
-  protected outside the picture. A track that was hardly ever a face is protected only for 0.1 s after its last
-  sighting, if three were sure.
+  sides: by the next sighting's patch, followed backwards, and by motion between the known places.
+* A face that is not found again is protected where it went: in recordings while its patch is found, but for 0.4 s
+  after it was last seen at most, and for 0.2 s after the patch is lost (0.4 s at the picture's border). Live it is
+  protected until 0.4 s after its patch was last found, and longer while another face hides it. Outside the picture it
+  is not. A track that was hardly ever a face is protected only for 0.1 s after its last sighting, if three were sure.
 * In recordings the place of a lost or coming face is looked at again (`detection.looked_again`) in the frame that is to
-  be protected. A face seen there is a sighting like any other. Where none is seen, the place keeps a redaction only for
-  a tenth of a second beside a sighting, and where its patch leads from one sighting to the next.
-* One head has one redaction: a lost face whose place lies on the head of a seen face counts as that face, unless it was
-  seen beside that head.
+  be protected. A face seen there is a sighting like any other. Where none is seen, the place keeps a redaction only
+  within a tenth of a second of a sighting, or if its patch was followed from one sighting to the next.
+* One head has one redaction. A lost face whose place lies on the head of a seen face counts as that face, unless both
+  were once seen side by side.
 """
 
 from __future__ import annotations
