@@ -126,7 +126,7 @@ class LyingHeads:
         sure = [place for place in lately if place.believed >= SURE]
         stand = sum(not place.turn for place in sure)
         hang = sum(place.turn == place.lies == UPSIDE_DOWN for place in sure)
-        if turn != UPSIDE_DOWN or hang > stand:
+        if round(turn) % 4 != UPSIDE_DOWN or hang > stand:
             return 0.0, _CLEARER, _LYING
         return _SEEN, _MUCH_CLEARER, _BESIDE if stand else _LYING
 

@@ -376,7 +376,7 @@ class Place:
     def carried(self, camera: CameraMotion, tiles: Sequence[Tile]) -> None:
         """Move the place as the camera moved, perhaps to another tile. Points move with the place's box, as they always
         do."""
-        self.raw, self.box = camera.box(self.raw), camera.box(self.box)
+        self.raw, self.box, self.roll = camera.box(self.raw), camera.box(self.box), self.roll + camera.angle
         self.tile = still_in(tiles, self.tile, self.raw, self.turn)
         if self.region is not None:
             self.region = self.region.moved(camera)

@@ -35,7 +35,8 @@ class Said:
     """A third network that says of a head what it is told to, by turn; and a second one that always sees a face."""
 
     def __init__(self, face: Keypoints = FACE, **opinions: float) -> None:
-        self.face, self._opinions = face, {int(turn.removeprefix("turn_")): said for turn, said in opinions.items()}
+        numbers = {turn.removeprefix("turn_").replace("_", "."): said for turn, said in opinions.items()}
+        self.face, self._opinions = face, {float(turn): said for turn, said in numbers.items()}
 
     def near(self, *_: object) -> Keypoints:
         return self.face
@@ -44,7 +45,7 @@ class Said:
         return self._opinions[turn]
 
 
-def believed(said: Said, turn: int, places: Sequence[Place], own: Place | None = None) -> bool:
+def believed(said: Said, turn: float, places: Sequence[Place], own: Place | None = None) -> bool:
     """Whether a head is believed to lie in a turn."""
     heads = LyingHeads(said, said)  # type: ignore[arg-type]
     return heads.found(PLANES, BOX, turn, (), places, own) is said.face
@@ -66,6 +67,12 @@ def test_of_a_head_upside_down_both_have_to_be_surer() -> None:
     assert not believed(Said(faint, turn_2=1.8, turn_0=0.1), 2, [])
     assert believed(Said(faint, turn_1=1.8, turn_0=0.9), 1, [])
     assert believed(Said(faint, turn_2=1.8, turn_0=0.9), 2, [sure(2)]), "where somebody hangs and nobody stands"
+
+
+def test_the_same_holds_for_heads_that_tilt() -> None:
+    assert believed(Said(turn_0_3=1.7, turn_0=1.0), 0.3, []) and not believed(Said(turn_0_3=1.5, turn_0=0.0), 0.3, [])
+    assert not believed(Said(turn_0_3=1.7, turn_0=1.5), 0.3, [])
+    assert believed(Said(turn_2_3=1.8, turn_0=0.7), 2.3, []) and not believed(Said(turn_2_3=1.8, turn_0=0.9), 2.3, [])
 
 
 def test_who_is_upside_down_beside_somebody_who_stands_has_to_be_surer_than_a_print() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.core.arrays import Box, Pixels, Points
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
@@ -22,6 +23,7 @@ from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place
 from streamdeid.detection.second_look import SecondLook
+from streamdeid.detection.tiles import tiles_of
 from streamdeid.detection.upright_view import (
     roll_of,
     seen_in_view,
@@ -184,6 +186,13 @@ def test_the_points_of_a_sure_face_that_is_tilted_are_those_of_a_tilted_head(
     assert points is not None and points.score > upright.score and not place.tilted
     assert abs(math.degrees(roll_of_five(upright.points)) - degrees) > 12
     assert math.degrees(roll_of_five(points.points)) == pytest.approx(degrees, abs=8)
+
+
+def test_a_head_tilts_with_the_camera() -> None:
+    cos, sin = math.cos(0.4), math.sin(0.4)
+    place = Place((0.0, 0.0, 40.0, 40.0), 0.9, 0, roll=0.1)
+    place.carried(CameraMotion(np.array([[cos, -sin], [sin, cos]]), np.zeros(2)), tiles_of((640, 400), 16.0))
+    assert place.roll == pytest.approx(0.5)
 
 
 def test_a_place_is_looked_at_as_the_last_sighting_shows_its_head() -> None:
