@@ -56,9 +56,9 @@ class CloseLook:
         """Score of a face in a box (pixels of the frame, with an area) divided by `BAR`: below 1 there is no face.
 
         None instead of a value below 1 where it is too dark, or where too much of the view lies outside the picture
-        (anyway: only where it is too dark). turn: the quarter turns anticlockwise after which the head in the box
-        stands upright (`upright_turn`). others: boxes of other faces, pixels; what is seen in their middles does not
-        count.
+        (anyway: only where it is too dark). turn: the quarter turns anticlockwise, perhaps with a fraction, after which
+        the head in the box stands upright (`upright_turn`). others: boxes of other faces, pixels; what is seen in their
+        middles does not count.
         """
         # Border pixels are repeated outside: when the inside was mirrored there, a face with two noses was denied.
         seen = view(planes, box, _WIDTH, _SIDE, cv2.BORDER_REPLICATE, turn)

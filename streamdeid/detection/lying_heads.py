@@ -141,7 +141,7 @@ class LyingHeads:
     def likelier(
         self, planes: Planes, place: Place, found: Keypoints | None, others: Sequence[Box], upright: bool
     ) -> Keypoints | None:
-        """The likelier keypoints of a place: those found in its turn, or in another one.
+        """The likelier keypoints of a place: those found in its turn, or in another one. Corrects the place's turn.
 
         Where an upright tile sees a head that should lie (upright), those of an upright head are compared: a profile's
         mesh can lean like a lying head's. If they are likelier, the place's turn is 0. Where the detector sees a face
@@ -152,7 +152,7 @@ class LyingHeads:
         if place.turn and upright:
             standing = self._look.keypoints(planes, place.raw, others)
             if likeness(standing) > likeness(found):
-                found, place.turn = standing, 0
+                found, place.turn, place.lies = standing, 0, 0
         tilted = upright_turn(place.roll, place.turn)
         if place.believed >= SURE and place.opinions >= _SEVERAL and tilted not in (place.turn, place.upright):
             straight = self._look.keypoints(planes, place.raw, others, tilted)

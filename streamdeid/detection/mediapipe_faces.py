@@ -371,7 +371,7 @@ class MediapipeFaces:
 
     def _try_turns(self, planes: Planes, place: Place) -> None:
         """See whether the head in a doubtful or lost place is seen straightened, or after other quarter turns."""
-        for turn in self._lying.other_turns(planes, place, [one for one in self._turns if one != place.turn]):
+        for turn in self._lying.other_turns(planes, place, [one for one in self._turns if one != place.upright]):
             found = self._lying.found(planes, place.raw, turn, self._others(place), self._places, place)
             if found is not None:
                 self._turn(planes, place, found, turn)

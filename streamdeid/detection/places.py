@@ -88,7 +88,7 @@ class Place:
     least: float = _UNLIKELY
     """Evidence below which the place is not reported, if this is lower than `_UNLIKELY`."""
     roll: float = 0.0
-    """The roll of the head by the detector's points, or by the mesh where that is newer, radians (`roll_of`)."""
+    """The roll of the head by the detector's points or the mesh, whichever told it last, radians (`roll_of`)."""
     tilted: bool = False
     """Whether all networks saw a tilted head here, when it was straightened."""
     mesh: tuple[Points, float] | None = None

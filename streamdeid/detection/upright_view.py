@@ -4,10 +4,11 @@ The second and third networks know faces that stand about upright. When labelled
 third one denied a face at 65 of 166 places that the detector saw in the clips that chose this, instead of 18 of 165.
 The second network saw fewer faces, and read the points of many as of upright heads. The detector sees tilted heads
 nearly as well as upright ones, and its points tell how far a head is tilted: 29 degrees of 30 and 37 of 45, in the
-median. So a place in doubt is shown to them straightened, too, and if both are sure of a face then, from then on
-always (`lying_heads`). Of 780 faces of 12 pixels and up, tilted by up to 45 degrees, the networks believe 652 so, and
-601 without; of 891 other things 11, as before. In the clips that did not choose this 456 of 514 instead of 444, and 5
-of 490 as before.
+median. So a place in doubt is shown to them straightened, too, and if both are sure of a face then, from then on for as
+long as the tilt stays in these limits and the place is not lost (`lying_heads`). Of a face that is sure upright, too,
+only the points are read both ways. Of 780 faces of 12 pixels and up, tilted by up to 45 degrees, the networks believe
+652 so, and 601 without; of 891 other things 11, as before. In the clips that did not choose this 456 of 514 instead of
+444, and 5 of 490 as before.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def upright_turn(roll: float, turn: int) -> float:
     roll: of the head, as of `roll_of`; turn: whole quarter turns after which it stands most upright.
     """
     tilt = math.remainder(roll - turn * math.pi / 2, 2 * math.pi)
-    return turn + tilt / (math.pi / 2) if _LEAST <= abs(tilt) <= _MOST else turn
+    return turn + tilt / (math.pi / 2) if _LEAST <= abs(tilt) < _MOST else turn
 
 
 def view(
@@ -62,7 +63,7 @@ def view(
     whole = round(turn)
     if turn == whole:
         return turned(_square(planes, box, width, side, outside), whole % 4)
-    around = 2 * math.ceil(side / math.sqrt(2))
+    around = _around(side)
     seen = _square(planes, box, width, around, outside)
     matrix = cv2.getRotationMatrix2D(((around - 1) / 2, (around - 1) / 2), 90 * (turn - whole), 1.0)
     matrix[:, 2] -= np.full(2, (around - side) / 2)
@@ -71,11 +72,13 @@ def view(
 
 def seen_in_view(found: FiveFaces, box: Box, width: int, side: int, turn: float) -> FiveFaces:
     """Faces that were found in a `view` of these arguments, in pixels of the frame."""
-    left, top, reach = _seen(box, width, side)
     whole = round(turn)
     back = five_turned_back(found, whole % 4, (side, side))
     boxes, points = tilted_back(back.boxes, back.points, turn - whole, side / 2)
-    unit, corner = reach / side, np.array([left, top], np.float64)
+    cut = side if turn == whole else _around(side)
+    left, top, reach = _seen(box, width, cut)
+    unit = reach / cut
+    corner = np.array([left, top]) + (cut - side) / 2 * unit
     return FiveFaces(boxes * unit + np.tile(corner, 2), points * unit + corner, found.scores)
 
 
@@ -94,8 +97,8 @@ def tilted_back(boxes: Points, points: Points, turn: float, middle: float) -> tu
 
 
 def shown(size: tuple[int, int], box: Box, times: float) -> float:
-    """Share of a view that lies inside the picture. The view is a square about the box, `times` as large as the box's
-    longer side; box in pixels of a picture of `size` (width, height)."""
+    """Share of a view, before it is turned, that lies inside the picture. The view is a square about the box, `times`
+    as large as the box's longer side; box in pixels of a picture of `size` (width, height)."""
     half = times * max(box[2] - box[0], box[3] - box[1]) / 2
     inside = 1.0
     for low, high, limit in ((box[0], box[2], size[0]), (box[1], box[3], size[1])):
@@ -112,6 +115,11 @@ def stretched(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
     gain = min(max(255.0 / max(high - low, _CONTRAST[0]), 1.0), _CONTRAST[1])
     table = np.clip((np.arange(256.0) - low) * gain, 0, 255).astype(np.uint8)
     return np.asarray(cv2.LUT(rgb, table), np.uint8)
+
+
+def _around(side: int) -> int:
+    """Side of a square that holds a square of this side about the same middle however that is turned, even."""
+    return 2 * math.ceil(side / math.sqrt(2))
 
 
 def _square(planes: Planes, box: Box, width: int, side: int, outside: int) -> NDArray[np.uint8]:
@@ -133,7 +141,8 @@ def _square(planes: Planes, box: Box, width: int, side: int, outside: int) -> ND
 
 
 def _seen(box: Box, width: int, side: int) -> tuple[int, int, int]:
-    """Left and upper edge, and side, of the square that a view shows before it is turned, in pixels of the frame."""
+    """Left and upper edge, and side, of the square that `_square` cuts out, in pixels of the frame. The edges are even,
+    and all are whole, so its middle and its scale differ a little from one side to another."""
     x0, y0, x1, y1 = box
     half = side / width * max(x1 - x0, y1 - y0) / 2
     left, top = (math.floor(c - half) & ~1 for c in ((x0 + x1) / 2, (y0 + y1) / 2))

@@ -53,7 +53,8 @@ _PRESENCE = 0.8
 """Presence of a face from which its own mesh or landmarks tell the pose, where no keypoints were asked for."""
 _MOST_YAW, _MOST_NOD = math.radians(85), math.radians(35)
 """Largest turn and bend at which a posed face is shown. Beyond them the points that the second network reads are not
-reliable. Those of tilted heads are read from straightened views (`detection/upright_view.py`), so tilt has no limit."""
+reliable. Tilt has no limit: the points of tilted heads are read from straightened views (`detection/upright_view.py`).
+Without a third network (`--survey 0`) they are not, and most are read as of heads that tilt less."""
 _COMES_BACK = math.radians(5)
 """How much less a head must be turned before its face is shown again: no flicker about a limit."""
 _FAR_YAW, _FAR_TILT, _FARTHER = math.radians(50), math.radians(15), 0.15

@@ -9,7 +9,7 @@ would attract attention and help nobody. So a pose is held where the detector, o
 * For three frames after the last frame that tells it, and for 0.3 s where it is known that the face is not seen again.
 * Where the points jump elsewhere and are back within half a second (into the hair of a person who laughs), on the
   straight way from where they left to where they are back.
-* For up to three frames before and after a sighting in which the detector does not see the face, if there is
+* In frames in which the detector does not see the face, up to three before and after one in which it does, if there is
   look-ahead and no other face is seen where it may be.
 
 A face begins, or comes back after a redaction, where most of the next frames tell its pose: a face that appears for a

@@ -83,8 +83,8 @@ def test_a_run_reads_its_key_once(folder: Path, tmp_path: Path) -> None:
     for _ in range(2):  # the second time all was done before
         reading, writing = os.pipe()
         try:
-            os.write(writing, key)
-            os.close(writing)
+            with open(writing, "wb") as pipe:
+                pipe.write(key)
             words = ["--workers", "2", "--report", report, "--overwrite", "--key-file", f"/dev/fd/{reading}"]
             assert command(folder, tmp_path / "out", *words) == 0
         finally:
