@@ -219,19 +219,19 @@ class MediapipeFaces:
             expected = place.tile in due or (0 in due and self._tiles[0].scale * side > _PLAIN)
             if place.mesh is None or row in seen or not expected or not place.doubted():
                 continue
-            if place.mesh[1] >= _PRESENT or likeness(self._points(planes, place)) >= _LIKE_A_FACE:
+            if place.mesh[1] >= _PRESENT or self._like_a_face(planes, place):
                 place.confirmed()
             else:
                 place.region = place.mesh = place.outline = None
 
-    def _points(self, planes: Planes, place: Place) -> Keypoints | None:
-        """What the second network sees in a place."""
-        return self._look.keypoints(planes, place.raw, self._others(place), place.upright)
+    def _like_a_face(self, planes: Planes, place: Place) -> bool:
+        seen = self._look.keypoints(planes, place.raw, self._others(place), place.upright)
+        return likeness(seen) >= _LIKE_A_FACE
 
-    def _key(self, planes: Planes, place: Place, found: Keypoints | None) -> None:
-        """Note keypoints that the second network sees in a place, or likelier ones in another turn."""
-        upright = not self._tiles[place.tile].turn
-        place.keyed(self._lying.likelier(planes, place, found, self._others(place), upright))
+    def _key(self, planes: Planes, place: Place, found: Keypoints | None, others: Sequence[Box]) -> None:
+        """Note keypoints that the second network sees in a place, or likelier ones in another turn. others: as of
+        `_others`."""
+        place.keyed(self._lying.likelier(planes, place, found, others, not self._tiles[place.tile].turn))
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are surely seen in all places but this one."""
@@ -319,7 +319,9 @@ class MediapipeFaces:
         """Ask the second network for keypoints of the faces that no trusted mesh shows."""
         for place in self._places:
             if place.missed == 0 and place.keys_due():
-                self._key(planes, place, self._points(planes, place))
+                others = self._others(place)
+                found = self._look.keypoints(planes, place.raw, others, place.upright)
+                self._key(planes, place, found, others)
 
     def _look_closely(self, planes: Planes) -> None:
         """Ask the third network about places of which it has said little or that are in doubt; try turns if due."""
@@ -355,9 +357,10 @@ class MediapipeFaces:
         if place.second:  # each frame finds anew on whose head it lies; no more is asked
             return
         if place.look_due():
-            seen = self._look.look(planes, candidate.box, candidate.score, self._others(place), place.upright)
+            others = self._others(place)
+            seen = self._look.look(planes, candidate.box, candidate.score, others, place.upright)
             place.looked(seen.evidence)
-            self._key(planes, place, seen.keypoints)
+            self._key(planes, place, seen.keypoints, others)
             if place.turns_due():
                 self._try_turns(planes, place)
         if place.mesh is None and place.landmarks_due():

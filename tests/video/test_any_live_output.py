@@ -18,7 +18,7 @@ from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, OutputError
 from streamdeid.runs.leaving import ClosableOutput
 from streamdeid.video.live.sink import LiveSink
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 
 OUTPUTS: dict[str, Callable[[Path], ClosableOutput]] = {
     "Matroska file": lambda folder: LiveSink(str(folder / "a.mkv"), open_timeout=PATIENCE),
@@ -45,10 +45,7 @@ def picture(index: int, size: tuple[int, int] = (64, 48)) -> DeidentifiedFrame:
 
 def gone_on(output: ClosableOutput, written: int) -> None:
     """Wait until so many frames were sent: an output may leave frames out while it is slow."""
-    limit = time.monotonic() + PATIENCE
-    while output.state().written < written:
-        assert time.monotonic() < limit, output.state()
-        time.sleep(0.005)
+    eventually(lambda: output.state().written >= written)
 
 
 def test_a_raw_frame_is_refused(output: ClosableOutput, tmp_path: Path) -> None:
