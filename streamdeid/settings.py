@@ -157,7 +157,12 @@ class Settings:
         MOST_PIXELS, "millions of pixels that a picture may have (8K: 33.2 or 35.4); what has more is refused before "
         "memory is taken for it", FILES, metavar="N", least=0.01, most=256.0, unit="million",
     )  # fmt: skip
-    codec: str | None = setting(None, "video encoder, as in libx264", ENCODING, shown="the container's default")
+    codec: str | None = setting(
+        None,
+        "video encoder, as in libx264, or one in hardware, as in h264_nvenc",
+        ENCODING,
+        shown="the container's default",
+    )
     crf: int | None = setting(
         None, "quality, lower is better", ENCODING, least=0, most=63, shown="the encoder's default"
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from streamdeid.errors import SettingsError
+from streamdeid.video.hardware import HARDWARE, hardware_options, software_twin
 
 _SVT_PRESETS = {
     "ultrafast": "12",
@@ -102,6 +103,7 @@ ENCODERS: dict[str, Encoder] = {
     "mpeg2video": Encoder(3, frame_grid=True),
     "ffv1": Encoder(None, even=False),
 }
+ENCODERS |= {name: ENCODERS[encoder.twin] for name, encoder in HARDWARE.items()}
 
 
 def container_for(extension: str) -> Container:
@@ -119,9 +121,13 @@ def encoder_for(codec: str | None, extension: str) -> str:
     codecs = container_for(extension).codecs
     if codec is None:
         return codecs[0]
+    if codec.endswith("_vaapi"):
+        raise SettingsError(
+            f"{codec} takes pictures only from a graphics card's own memory, where PyAV cannot put them"
+        )
     if codec not in ENCODERS:
         raise SettingsError(f'unknown video codec "{codec}"; choose one of {", ".join(ENCODERS)}')
-    if codec not in codecs:
+    if (software_twin(codec) if codec in HARDWARE else codec) not in codecs:
         raise SettingsError(f"{extension} files do not take {codec}; choose one of {', '.join(codecs)}")
     return codec
 
@@ -154,6 +160,8 @@ def encoder_options(codec: str, crf: int | None, preset: str, *, b_frames: bool)
     quality = default if crf is None else crf
     if not lowest <= quality <= highest:
         raise SettingsError(f"crf {quality} is out of range for {codec}: {lowest} to {highest}")
+    if codec in HARDWARE:
+        return hardware_options(codec, quality, preset)
     if codec in ("mpeg4", "mpeg2video"):
         # low_delay: decode times need not start one frame before 0; MPEG program streams cannot have times before 0.
         flags = "+bitexact+qscale+low_delay" if codec == "mpeg2video" else "+bitexact+qscale"

@@ -27,6 +27,11 @@ def plane_view(picture: av.VideoFrame, index: int) -> NDArray[np.uint8]:
     return view
 
 
+def in_planes(picture: av.VideoFrame, pix_fmt: str) -> av.VideoFrame:
+    """The same yuv420p picture in the planes that an encoder takes, or the picture itself where it has them."""
+    return picture if pix_fmt == "yuv420p" else picture.reformat(format=pix_fmt, **ONE_THREAD)
+
+
 def picture_of(planes: Planes, width: int, height: int) -> av.VideoFrame:
     """A new yuv420p picture of width x height; the last column and row are repeated where the planes are smaller."""
     picture = av.VideoFrame(width, height, "yuv420p")

@@ -19,7 +19,8 @@ from streamdeid.errors import FailedClosed, OutputError, SettingsError
 from streamdeid.video.files.copied_streams import CopiedStreams
 from streamdeid.video.files.source import SourceInfo
 from streamdeid.video.formats import ENCODERS, Container, container_for, encoder_for, encoder_options, encoder_threads
-from streamdeid.video.picture_memory import picture_of
+from streamdeid.video.hardware import HARDWARE, bit_rate, not_opened, planes_of
+from streamdeid.video.picture_memory import in_planes, picture_of
 from streamdeid.video.pictures import Orientation, turn_back
 
 _TIME_ACCURACY = Fraction(1, 1000)
@@ -75,6 +76,10 @@ class FileSink:
         self._container = container_for(extension)
         self._codec = encoder_for(codec, extension)
         options = encoder_options(self._codec, crf, preset, b_frames=self._container.b_frames)
+        quality = ENCODERS[self._codec].crf if crf is None else crf
+        bits = bit_rate(self._codec, quality, info.stored_size, info.average_rate)
+        if bits is not None:
+            options["b"] = str(bits)
         if key_frames is not None:
             options["g"] = str(max(1, round(key_frames * info.average_rate)))
         check_paths(self.path, info.path, overwrite)
@@ -140,7 +145,7 @@ class FileSink:
                 self._copied.copy_until(frame.time)
             context = self._stream.codec_context
             planes = turn_back(frame.planes, self._orientation)
-            picture = picture_of(planes, context.width, context.height)
+            picture = in_planes(picture_of(planes, context.width, context.height), planes_of(self._codec))
             picture.pts, picture.time_base = self._pts(frame), self._time_base
             self._mux(output, self._stream.encode(picture))
             self.frames += 1
@@ -193,7 +198,7 @@ class FileSink:
         if ENCODERS[self._codec].even:
             width, height = width + width % 2, height + height % 2
         context = stream.codec_context
-        context.width, context.height, context.pix_fmt = width, height, "yuv420p"
+        context.width, context.height, context.pix_fmt = width, height, planes_of(self._codec)
         context.thread_count = threads
         base = 1 / info.average_rate if self._grid else info.time_base
         finest = ENCODERS[self._codec].finest_time_base
@@ -224,8 +229,9 @@ class FileSink:
         try:
             context.open()
         except (av.FFmpegError, ValueError) as error:
+            lacking = f"{not_opened(self._codec)}; or else it " if self._codec in HARDWARE else f"{self._codec} "
             raise SettingsError(
-                f"{self._codec} cannot encode {context.width}x{context.height} at "
+                f"{lacking}cannot encode {context.width}x{context.height} at "
                 f"{float(self._info.average_rate):.3f} frames per second; choose another --codec"
             ) from error
         try:

@@ -8,10 +8,11 @@ from pathlib import Path
 from streamdeid.core.addresses import checked_target, is_address, shown
 from streamdeid.errors import SettingsError
 from streamdeid.video.formats import encoder_options
+from streamdeid.video.hardware import HARDWARE, bit_rate, hardware_options, software_twin
 from streamdeid.video.live.settings import STDOUT_FORMATS, TRANSPORTS
 
 STDOUT = "-"
-CODECS = ("libx264", "libx265")
+CODECS = ("libx264", "libx265", *HARDWARE)
 """Encoders that can work without delay and that every live container takes."""
 HLS_LENGTH = 6
 """Number of segments in a playlist."""
@@ -81,10 +82,29 @@ def live_encoder_options(codec: str, crf: int | None, preset: str) -> dict[str, 
     """
     if codec not in CODECS:
         raise SettingsError(f'a live output cannot have the video codec "{codec}"; choose one of {", ".join(CODECS)}')
-    options = encoder_options(codec, _CRF[codec] if crf is None else crf, preset, b_frames=False)
+    twin = software_twin(codec) if codec in HARDWARE else codec
+    quality = _CRF[twin] if crf is None else crf
+    options = encoder_options(codec, quality, preset, b_frames=False)
+    if codec in HARDWARE:
+        return hardware_options(codec, quality, preset, live=True)
     options |= {"tune": "zerolatency", "forced-idr": "1"}
     if codec == "libx264":
         options["x264-params"] = "repeat-headers=1:scenecut=0:keyint=infinite"
     else:
         options["x265-params"] += ":repeat-headers=1:scenecut=0:keyint=-1:open-gop=0"
     return options
+
+
+def fitted_options(
+    codec: str, options: dict[str, str], crf: int | None, size: tuple[int, int], rate: float, key_interval: float
+) -> dict[str, str]:
+    """The encoder's options for pictures of `size` (width, height) at `rate` a second: hardware wants them with it.
+
+    Not every encoder in hardware makes the key frames that the sink asks for, so it is told their distance
+    (key_interval in seconds), too.
+    """
+    if codec not in HARDWARE:
+        return options
+    quality = _CRF[HARDWARE[codec].twin] if crf is None else crf
+    bits = bit_rate(codec, quality, size, rate)
+    return {**options, "g": str(max(1, round(key_interval * rate))), **({} if bits is None else {"b": str(bits)})}

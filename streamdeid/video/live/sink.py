@@ -16,7 +16,7 @@ from streamdeid.core.status import SinkState
 from streamdeid.errors import FailedClosed
 from streamdeid.video.live.encoder.pipe import EncoderOpening
 from streamdeid.video.live.files import FileNames, Playlist
-from streamdeid.video.live.outputs import live_encoder_options, output_for
+from streamdeid.video.live.outputs import fitted_options, live_encoder_options, output_for
 from streamdeid.video.live.send_queue import SendQueue, Waiting
 from streamdeid.video.live.writer import LiveWriter, WriterPlan
 
@@ -56,7 +56,7 @@ class LiveSink:
     ) -> None:
         """Times are in seconds. keep_trying: a first opening that fails is tried again, too. codec None: libx264."""
         self._codec = codec or "libx264"
-        self._codec_options = live_encoder_options(self._codec, crf, preset)
+        self._codec_options, self._crf = live_encoder_options(self._codec, crf, preset), crf
         self._output = output_for(output, transport=transport, stdout_format=stdout_format, key_interval=key_interval)
         self._key_interval, self._send_timeout = key_interval, send_timeout
         self._playlist: Playlist | None = None
@@ -142,7 +142,7 @@ class LiveSink:
             self._output.muxer,
             options,
             self._codec,
-            self._codec_options,
+            fitted_options(self._codec, self._codec_options, self._crf, planes.size, item.rate, self._key_interval),
             width=planes.size[0],
             height=planes.size[1],
             matrix=planes.colour.matrix,

@@ -31,9 +31,15 @@ _ERRNO = {
 }
 
 
+class NoDevice(Exception):
+    """An encoder in hardware cannot be opened; the message is the reason in this program's words."""
+
+
 def reason_of(error: BaseException, opening: EncoderOpening | None) -> str:
     """The reason of an error in one line without a password. opening: the output that was being opened or written."""
     network = opening is not None and opening.muxer == "rtsp"
+    if isinstance(error, NoDevice):
+        return str(error)
     for kind, text in _STATUS:
         if isinstance(error, kind):
             return text

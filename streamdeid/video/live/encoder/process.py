@@ -21,7 +21,8 @@ from fractions import Fraction
 import av
 
 from streamdeid.core.frames import Colour
-from streamdeid.video.live.encoder.failures import reason_of
+from streamdeid.video.hardware import HARDWARE, not_opened, planes_of
+from streamdeid.video.live.encoder.failures import NoDevice, reason_of
 from streamdeid.video.live.encoder.pictures import encoder_picture
 from streamdeid.video.live.encoder.pipe import (
     CLOCK,
@@ -35,6 +36,7 @@ from streamdeid.video.live.encoder.pipe import (
     commands,
     reply,
 )
+from streamdeid.video.picture_memory import in_planes
 
 _GRACE = 2.5
 """Seconds to finish the output after the parent has gone."""
@@ -66,7 +68,7 @@ class LiveEncoder:
         self._colour = Colour(opening.matrix, opening.full_range)
         context = stream.codec_context
         self._width, self._height = opening.width + opening.width % 2, opening.height + opening.height % 2
-        context.width, context.height, context.pix_fmt = self._width, self._height, "yuv420p"
+        context.width, context.height, context.pix_fmt = self._width, self._height, planes_of(opening.codec)
         context.time_base = stream.time_base = Fraction(1, CLOCK)
         context.colorspace = _MATRIX_TAGS[opening.matrix]
         context.color_range = 2 if opening.full_range else 1
@@ -74,6 +76,11 @@ class LiveEncoder:
             context.sample_aspect_ratio = Fraction(opening.aspect)
         # Threads work on slices, so each thread costs quality; and the filter needs the cores.
         context.thread_count = 1 if self._width * self._height <= _PIXELS_PER_THREAD else 2
+        if opening.codec in HARDWARE:
+            try:
+                context.open()
+            except (av.FFmpegError, ValueError) as error:
+                raise NoDevice(not_opened(opening.codec)) from error
         self._output.start_encoding()
         if opening.muxer == "rtsp":
             _keep_sockets_short(opening.timeout)
@@ -90,7 +97,7 @@ class LiveEncoder:
             picture.pict_type = av.video.frame.PictureType.I
             self._next_key = time + round(self._opening.key_interval * CLOCK)
         self._last = time
-        self._mux(self._stream.encode(picture))
+        self._mux(self._stream.encode(in_planes(picture, planes_of(self._opening.codec))))
 
     def end(self) -> None:
         """Flush and close the output."""
