@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
-from streamdeid.errors import FailedClosed, OutputError
+from streamdeid.errors import FailedClosed, OutputError, SettingsError
 from streamdeid.runs.leaving import ClosableOutput
 from streamdeid.video.live.sink import LiveSink
 from tests.patience import PATIENCE, eventually
@@ -93,3 +93,16 @@ def test_pictures_of_another_size_go_on(output: ClosableOutput) -> None:
         gone_on(output, count)
     output.close()
     assert output.state().written == 3
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_what_is_there_already_is_refused_and_kept(name: str, tmp_path: Path) -> None:
+    first = OUTPUTS[name](tmp_path)
+    first.write(picture(0), 25.0)
+    gone_on(first, 1)
+    first.close()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert before
+    with pytest.raises((SettingsError, OutputError)):
+        OUTPUTS[name](tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
