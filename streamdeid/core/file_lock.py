@@ -35,7 +35,7 @@ def locked(path: Path, taken_by: str, wait: float = 0.0) -> Iterator[None]:
     while True:
         descriptor = _opened(path, lock)
         try:
-            free = _take(descriptor)
+            free = take_lock(descriptor)
         except OSError as error:
             os.close(descriptor)
             raise OutputError(f"{path} cannot be used: no lock can be set: {reason_of(error)}") from error
@@ -64,8 +64,8 @@ def _opened(path: Path, lock: Path) -> int:
         raise OutputError(f"{path} cannot be used: its lock cannot be made: {reason_of(error)}") from error
 
 
-def _take(descriptor: int) -> bool:
-    """Try to take the lock; whether nobody else has it."""
+def take_lock(descriptor: int) -> bool:
+    """Try to lock an open file; whether nobody else has the lock. It ends with the process, at the latest."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -74,6 +74,15 @@ def _take(descriptor: int) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     return True
+
+
+def give_lock(descriptor: int) -> None:
+    """Release the lock of an open file."""
+    if sys.platform == "win32":
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _is(lock: Path, descriptor: int) -> bool:

@@ -7,6 +7,7 @@ picture, in which it follows heads.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -61,6 +62,8 @@ class PendingFrame(Generic[Origin]):
     """What the source of the frame knows about it, such as when it came from the camera."""
     found: Sequence[Face] = ()
     """All faces that the detector found."""
+    room: int = sys.maxsize
+    """How many more tracklets may get a provisional face in this frame: few where time is short."""
     camera: CameraMotion | None = None
     """How the camera moved since the frame before; None where it did not move, or where that cannot be told."""
     noted: Noted | None = None

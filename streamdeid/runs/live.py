@@ -8,10 +8,12 @@ over from before it but the people.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -36,6 +38,13 @@ _MOST_WAITING = 512 << 20
 _OLDEST = 2.0
 """Largest age in seconds, besides the look-ahead, at which a picture may still leave: an older one was held up by a
 stall of the camera or of the filter."""
+_COLD, _MOST_HURRIED = 1.0, 4
+"""Seconds between two pictures after which nobody gets a new face in the second one, if pictures between them were left
+out for want of time, and most such pictures in a row. All tracks have ended by then (`tracking.tracker`), and to make
+everybody a new face again costs three times as much as all else, so a filter that was held up would be later and later.
+Where pictures were left out and less time has passed, one person gets a new face in each, or `_SOME` where it was less
+than half of that."""
+_SOME = 4
 _RECENT = 5.0
 """Seconds over which the frame rate is measured."""
 _log = logging.getLogger(__name__)
@@ -78,6 +87,7 @@ class LiveFilter:
     height) and a rate, from the parts of the stream before them; it is told whether anything failed in those.
     close_parts: ends the detector. lookahead: seconds for which a face is studied before it is shown; every frame is
     later by this. repeat, early: as for `leaving.Leaving`. usage: gives CPU seconds and resident bytes of the encoder.
+    turns: gives a context in which a picture is filtered, which says whether it was waited for (`turns.Turns`).
     """
 
     def __init__(
@@ -91,11 +101,12 @@ class LiveFilter:
         repeat: float = 2.0,
         early: bool = False,
         usage: Callable[[], tuple[float, int]] = lambda: (0.0, 0),
+        turns: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(False),
     ) -> None:
         self.watch: Callable[[DeidentifiedFrame], None] | None = None
         """Called with each frame that leaves, also placeholders and repeated frames, in the thread that sends it."""
         self._source, self._output, self._parts, self._close_parts = source, output, parts, close_parts
-        self._lookahead, self._usage = lookahead, usage
+        self._lookahead, self._usage, self._turns = lookahead, usage, turns
         self._leaving = Leaving(output, self._why, repeat=repeat, early=early, watch=self._seen)
         self._stream: LiveParts | None = None
         self._step: Step[Arrival] | None = None
@@ -107,6 +118,10 @@ class LiveFilter:
         self._size: tuple[int, int] | None = None
         self._faces: Counter[str] = Counter()
         self._filtered = self._withheld = self._skipped = 0
+        self._before: tuple[Arrival | None, int] = None, 0
+        """The picture that was analysed last, and how many had been left out by then."""
+        self._hurried = 0
+        """How many pictures in a row had no room for a new face."""
         self._doubt: str | None = None
         self._since_doubt: float | None = None
         self._doubted = 0
@@ -134,7 +149,8 @@ class LiveFilter:
             arrival = self._source.take(_WAIT)
             self._leaving.check()
             if arrival is not None:
-                self._attempt(arrival)
+                with self._turns() as waited:
+                    self._attempt(self._newest(arrival) if waited else arrival)
             elif self._source.ended:
                 while self._step is not None and self._step.waiting:
                     self._publish(self._step)
@@ -190,6 +206,13 @@ class LiveFilter:
                 memory_bytes=int(memory),
             )
 
+    def _newest(self, arrival: Arrival) -> Arrival:
+        """The newest picture that has come meanwhile; those before it are left out."""
+        while (newer := self._source.take(0.0)) is not None:
+            arrival = newer
+            self._skipped += 1
+        return arrival
+
     def _attempt(self, arrival: Arrival) -> None:
         """Filter a frame; withhold it when anything is in doubt."""
         try:
@@ -225,12 +248,24 @@ class LiveFilter:
             self._step = stream.step()
         step = self._step
         assert step is not None
-        step.analyse(frame, arrival)
+        step.analyse(frame, arrival, self._room(arrival))
         pixels = sum(planes.y.size for planes in (frame.planes, frame.stored) if planes is not None)
         most = min(self._lookahead * arrival.rate, _MOST_WAITING // max(pixels * 3 // 2, 1))
         # A camera may send fewer frames than it states, so the age counts, too.
         while len(step.waiting) > most or (step.waiting and _age(step.waiting[0].origin) > self._lookahead):
             self._publish(step)
+
+    def _room(self, arrival: Arrival) -> int:
+        """How many may get a new face in a picture: few where pictures were left out before it for want of time."""
+        (before, left_out), now = self._before, self._source.state().dropped + self._skipped
+        self._before = arrival, now
+        if before is None or before.connection != arrival.connection or now == left_out:
+            self._hurried = 0
+            return sys.maxsize
+        gap = arrival.frame.time - before.frame.time
+        cold = gap > _COLD and self._hurried < _MOST_HURRIED
+        self._hurried = self._hurried + 1 if cold else 0
+        return 0 if cold else 1 if gap > _COLD / 2 else _SOME
 
     def _let_go(self) -> int:
         """Drop the frames that wait; returns how many there were."""
@@ -240,11 +275,12 @@ class LiveFilter:
         return count
 
     def _publish(self, step: Step[Arrival]) -> None:
+        if self._too_old(step.waiting[0].origin):
+            step.decide()  # what comes next builds on it; to render it would only hold that up
+            return
         done = step.render()
         arrival, frame = done.pending.origin, done.frame
-        if _age(arrival) > self._lookahead + _OLDEST:
-            self._withheld += 1
-            self._doubt = f"a picture was {_age(arrival):.0f} s old before it could leave"
+        if self._too_old(arrival):
             return
         self._leaving.fresh(frame, arrival.rate, arrival.arrived)
         self._doubt = self._since_doubt = None
@@ -254,6 +290,15 @@ class LiveFilter:
             self._times.append(time.monotonic())
             while self._times[0] < self._times[-1] - _RECENT:
                 self._times.popleft()
+
+    def _too_old(self, arrival: Arrival) -> bool:
+        """Whether a picture is too old to leave; it then counts as withheld."""
+        age = _age(arrival)
+        if age <= self._lookahead + _OLDEST:
+            return False
+        self._withheld += 1
+        self._doubt = f"a picture was {age:.0f} s old before it could leave"
+        return True
 
     def _gather(self) -> None:
         for latency in self._output.take_latencies():

@@ -27,12 +27,19 @@ _ANY_SIZE = (320, 240)
 
 
 def open_live(
-    address: str, output: str, settings: Settings, live: LiveSettings, *, key: bytes | None = None
+    address: str,
+    output: str,
+    settings: Settings,
+    live: LiveSettings,
+    *,
+    key: bytes | None = None,
+    turns: Callable[[], contextlib.AbstractContextManager[bool]] = lambda: contextlib.nullcontext(False),
 ) -> LiveFilter:
     """A filter from a camera (or a replayed file) to an output, not yet running; always close it.
 
     address: an URL, a V4L2 device, or with `live.realtime` a file. output: an `rtsp://` URL, `-`, an `.m3u8` playlist
     or a video file. key: the session's key; None: the key file's, or fresh random bytes.
+    turns: as for `LiveFilter`.
     Raises SettingsError and ModelError, and OutputError for an output that can never be written.
     """
     settings.check_lines(live.most_lines)
@@ -78,6 +85,7 @@ def open_live(
             repeat=live.repeat,
             early=live.keep_trying and is_address(output),
             usage=sink.child_usage,
+            turns=turns,
         )
         safe.pop_all()
     return live_filter

@@ -5,6 +5,7 @@ This module uses neither threads nor files. Boxes always belong to the very fram
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -68,11 +69,11 @@ class Step(Generic[Origin]):
         self.waiting: deque[PendingFrame[Origin]] = deque()
         """The frames that were analysed and are not rendered yet, the oldest first."""
 
-    def analyse(self, frame: Frame, origin: Origin) -> None:
-        """Detect, track and observe the faces of the next frame, which then waits."""
+    def analyse(self, frame: Frame, origin: Origin, room: int = sys.maxsize) -> None:
+        """Detect, track and observe the faces of the next frame, which then waits. room: as for `PendingFrame`."""
         found = self._detect(frame)
         camera = self._detect.camera if isinstance(self._detect, SeesCamera) else None
-        pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found, camera)
+        pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found, room, camera)
         waiting = [*self.waiting, pending]
         self._deidentifier.observe(pending, waiting)
         self._deidentifier.settle(waiting)

@@ -17,6 +17,7 @@ from streamdeid.core import shown_text
 from streamdeid.core.addresses import scrubbed
 from streamdeid.core.child_process import child_environment
 from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.runs.turns import FOLDER, folder_of_turns
 from streamdeid.service.app import app_of
 from streamdeid.service.camera import Camera
 from streamdeid.service.cameras_file import CamerasFile, read_cameras
@@ -61,6 +62,7 @@ class Supervisor:
         """How often the file was read again, by result."""
         self._tasks: dict[asyncio.Task[None], SupervisedCamera] = {}
         self._signal: asyncio.Future[int] | None = None
+        self._turns: Path | None = None
 
     async def run(self) -> int:
         """Run until SIGTERM or SIGINT and return the signal's number. Raises SettingsError when HTTP cannot listen."""
@@ -68,6 +70,7 @@ class Supervisor:
         ended: asyncio.Future[int] = loop.create_future()
         self._signal = ended
         with contextlib.ExitStack() as safe:
+            self._turns = safe.enter_context(folder_of_turns())
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self._stop_for, number)
                 safe.callback(loop.remove_signal_handler, number)
@@ -150,7 +153,7 @@ class Supervisor:
         self._variables |= file.variables  # a variable that the file no longer uses may still hold a password
         left_out = {*self._variables, *VARIABLES}
         kept = {name: value for name, value in self._environment.items() if name not in left_out}
-        return child_environment(kept)
+        return child_environment(kept if self._turns is None else {**kept, FOLDER: str(self._turns)})
 
     async def _watch(self, ended: asyncio.Future[int], web: asyncio.Task[None] | None) -> None:
         """Tell systemd that the service works, until a signal. Raises FailedClosed when a part of it has failed."""

@@ -272,3 +272,23 @@ def test_nothing_is_kept_of_tracklets_that_are_over(fitting: FitModel, drawn: Dr
     assert not (state._shown or state._broken or state._refused or state._over or state._tracks)
     assert not (state._unclear or state._doubts or state._lent)
     assert {number for what, number, _ in filmed.choice.told if what == "release"} == set(range(1, 21))
+
+
+@pytest.mark.parametrize("room", [0, 1, 2])
+def test_where_time_is_short_a_frame_begins_no_more_faces_than_it_has_room_for(
+    fitting: FitModel, drawn: Drawn, room: int
+) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting)
+    tracks = track(left.face), track(both.face, 2)
+    pending = filmed.observe(both.planes, *tracks)
+    pending.room = room
+    first = filmed.publish(pending, tracks)
+    assert sorted(one.level for one in first.redactions) == sorted([OWN] * room + [SOFT] * (2 - room))
+    assert len(filmed.choice.told) == room and pending.room == 0
+    pending = filmed.observe(both.planes, *tracks)
+    pending.room = 1
+    second = filmed.publish(pending, tracks)
+    begun = min(room + 1, 2)
+    assert sorted(one.level for one in second.redactions) == sorted([OWN] * begun + [SOFT] * (2 - begun))
+    assert {number for _, number, _ in filmed.choice.told} <= {1, 2} and len(filmed.choice.told) == begun

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from streamdeid.core.frames import Frame
-from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus
+from streamdeid.core.status import LATENCY_BOUNDS, Arrival, LiveStatus
 from streamdeid.errors import FailedClosed, InputError, ModelError, OutputError
 from streamdeid.runs import live as live_module
 from streamdeid.runs.live import LiveFilter
+from streamdeid.runs.step import Step
 from tests.live_fakes import FakeCamera, FakeParts, FakeReceiver
 from tests.patience import PATIENCE
 
@@ -22,9 +25,13 @@ from tests.patience import PATIENCE
 class Run:
     """A live filter with fakes around it; `go` runs it to the end of what the camera has."""
 
-    def __init__(self, fails: Callable[[Frame], None] = lambda frame: None, lookahead: float = 0.0) -> None:
+    def __init__(
+        self, fails: Callable[[Frame], None] = lambda frame: None, lookahead: float = 0.0, waits: bool = False
+    ) -> None:
         self.camera, self.receiver, self.parts = FakeCamera(ends=True), FakeReceiver(), FakeParts(fails)
-        self.filter = LiveFilter(self.camera, self.receiver, self.parts, lookahead=lookahead)
+        self.filter = LiveFilter(
+            self.camera, self.receiver, self.parts, lookahead=lookahead, turns=lambda: nullcontext(waits)
+        )
 
     def go(self) -> LiveStatus:
         self.filter.run(threading.Event())
@@ -273,6 +280,51 @@ def test_a_camera_that_sends_less_than_it_says_is_not_later_than_the_look_ahead(
     stop.set()
     thread.join()
     assert left[:1] == [0] and 2 in left
+
+
+def test_who_waited_for_a_turn_takes_the_newest_picture(make: Callable[..., Run]) -> None:
+    run = make(waits=True)
+    for value in range(5):
+        run.camera.give(value)
+    status = run.go()
+    assert run.left == [4] and status.source.dropped == 4 and status.withheld == 0
+
+
+def test_a_picture_that_is_too_old_is_settled_and_not_rendered(
+    make: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    for name in ("decide", "render"):
+        own = getattr(Step, name)
+        monkeypatch.setattr(Step, name, lambda step, own=own, name=name: (calls.append(name), own(step))[1])
+    run = make()
+    run.camera.give(0)
+    run.camera.give(1)
+    run.camera.waiting[0] = replace(run.camera.waiting[0], arrived=time.monotonic() - 60.0)
+    status = run.go()
+    assert calls == ["decide", "render", "decide"] and run.left == [1] and status.withheld == 1
+
+
+def test_after_pictures_were_left_out_few_get_a_new_face(make: Callable[..., Run]) -> None:
+    run = make()
+    arrivals: list[Arrival] = []
+    for _ in range(300):  # 25 a second
+        run.camera.give()
+        arrivals.append(run.camera.waiting.pop())
+
+    def room(index: int, dropped: int, connection: int = 1) -> int:
+        run.camera.told = replace(run.camera.told, dropped=dropped)
+        return run.filter._room(replace(arrivals[index], connection=connection))
+
+    assert room(0, 0) == sys.maxsize, "the first"
+    assert room(1, 0) == sys.maxsize
+    assert room(40, 0) == sys.maxsize, "a camera that sends few pictures is not behind"
+    assert room(43, 2) == 4, "somewhat behind"
+    assert [room(43 + 30 * turn, 2 + 30 * turn) for turn in range(1, 6)] == [0, 0, 0, 0, 1], "far behind, not for ever"
+    assert room(194, 152) == sys.maxsize, "not behind"
+    assert room(214, 171) == 1, "more than half a second"
+    assert room(250, 206) == 0
+    assert room(299, 260, connection=2) == sys.maxsize, "another stream"
 
 
 def test_time_without_a_camera_is_no_doubt(make: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from streamdeid.errors import SettingsError
+from streamdeid.runs.turns import FOLDER
 from streamdeid.service import restarts, supervised_camera
 from streamdeid.service.supervisor import Supervisor
 from tests.fake_camera import started
@@ -292,6 +293,16 @@ def test_passwords_reach_a_process_by_its_pipe_only(place: Path, capfd: pytest.C
     assert one["order"]["camera"]["source"] == "rtsp://u:geheim@h/well"
     assert "geheim" not in str(one["argv"]) + str(one["env"]) + capfd.readouterr().err
     assert not one["env"].keys() & {"LOGIN", "NOTIFY_SOCKET", "WATCHDOG_USEC"}
+
+
+def test_processes_share_turns_in_a_folder_that_is_gone_in_the_end(place: Path) -> None:
+    async def scenario(supervisor: Supervisor) -> None:
+        await _until(lambda: len(started(place)) == 2)
+        assert Path(started(place)[0]["env"][FOLDER]).is_dir()
+
+    _run(place, _camera("a", "well") + _camera("b", "well"), scenario)
+    (folder,) = {one["env"][FOLDER] for one in started(place)}
+    assert not Path(folder).exists()
 
 
 def test_what_was_a_password_before_a_reload_stays_out_of_the_environment(place: Path) -> None:

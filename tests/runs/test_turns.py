@@ -1,0 +1,117 @@
+"""As many filters as there are processors work at a time, in turn; one that dies or hangs keeps nobody out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from streamdeid.runs import turns as turns_module
+from streamdeid.runs.turns import Turns, folder_of_turns, usual
+from tests.patience import PATIENCE, eventually
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody goes on without a turn."""
+    monkeypatch.setattr(turns_module, "PATIENCE", PATIENCE)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[tuple[Turns, Turns]]:
+    """Two filters with one turn between them. Locks belong to files that were opened, so threads will do."""
+    with closing(Turns(tmp_path, 1)) as one, closing(Turns(tmp_path, 1)) as other:
+        yield one, other
+
+
+def test_who_finds_a_turn_does_not_wait(two: tuple[Turns, Turns]) -> None:
+    for turns in two:
+        with turns() as waited:
+            assert not waited
+
+
+def test_there_are_turns_for_all_processors_and_one_more(tmp_path: Path, patient: None) -> None:
+    count = usual()
+    assert count > len(os.sched_getaffinity(0))
+    all_of_them = [Turns(tmp_path) for _ in range(count)]
+    held = [turns() for turns in all_of_them]
+    assert not any(turn.__enter__() for turn in held)
+    assert {path.name for path in tmp_path.iterdir()} == {"next", *(str(number) for number in range(count))}
+    for turn in held:
+        turn.__exit__(None, None, None)
+    for turns in all_of_them:
+        turns.close()
+        turns.close()
+
+
+def test_who_has_had_a_turn_comes_after_who_waits(two: tuple[Turns, Turns], patient: None) -> None:
+    one, other = two
+    order: list[tuple[str, bool]] = []
+
+    def waits() -> None:
+        with other() as waited:
+            order.append(("other", waited))
+
+    with one():
+        thread = threading.Thread(target=waits)
+        thread.start()
+        # It has the next turn as soon as nobody else can lock that file.
+        eventually(lambda: not _is_free(one))
+    with one() as waited:
+        order.append(("one", waited))
+    thread.join()
+    assert order == [("other", True), ("one", True)]
+
+
+def _is_free(turns: Turns) -> bool:
+    free = turns_module.take_lock(turns._next)
+    if free:
+        turns_module.give_lock(turns._next)
+    return free
+
+
+def test_who_hangs_is_not_waited_for_without_end(two: tuple[Turns, Turns], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns_module, "PATIENCE", 0.05)
+    one, other = two
+    with one():
+        with other() as waited:
+            assert waited
+        assert _is_free(one), "it leaves the next turn to others"
+    with other() as waited:
+        assert not waited
+
+
+def test_who_dies_leaves_his_turn(tmp_path: Path, patient: None) -> None:
+    program = (
+        "import pathlib, sys, time; from streamdeid.runs.turns import Turns\n"
+        "with Turns(pathlib.Path(sys.argv[1]), 1)():\n    print('has it', flush=True); time.sleep(3600)"
+    )
+    with closing(Turns(tmp_path, 1)) as turns:
+        with subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, cwd=ROOT, text=True
+        ) as process:
+            assert process.stdout is not None and process.stdout.readline() == "has it\n"
+            assert not turns_module.take_lock(turns._turns[0])
+            process.kill()
+        with turns():
+            pass
+
+
+def test_the_folder_is_gone_in_the_end_and_none_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with folder_of_turns() as folder:
+        assert folder is not None and folder.parent == tmp_path
+        Turns(folder).close()
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with folder_of_turns() as folder:
+        assert folder is None
