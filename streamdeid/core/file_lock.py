@@ -65,7 +65,8 @@ def _opened(path: Path, lock: Path) -> int:
 
 
 def take_lock(descriptor: int) -> bool:
-    """Try to lock an open file; whether nobody else has the lock. It ends with the process, at the latest."""
+    """Try to lock an open file; whether nobody else has the lock. It ends with the process, at the latest. Raises
+    OSError where no lock can be set."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

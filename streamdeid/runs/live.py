@@ -87,7 +87,8 @@ class LiveFilter:
     height) and a rate, from the parts of the stream before them; it is told whether anything failed in those.
     close_parts: ends the detector. lookahead: seconds for which a face is studied before it is shown; every frame is
     later by this. repeat, early: as for `leaving.Leaving`. usage: gives CPU seconds and resident bytes of the encoder.
-    turns: gives a context in which a picture is filtered, which says whether it was waited for (`turns.Turns`).
+    turns: gives a context in which a picture is filtered, which says whether it was waited for (`turns.Turns`); it is
+    told what ends the run.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class LiveFilter:
         repeat: float = 2.0,
         early: bool = False,
         usage: Callable[[], tuple[float, int]] = lambda: (0.0, 0),
-        turns: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(False),
+        turns: Callable[[threading.Event], AbstractContextManager[bool]] = lambda stop: nullcontext(False),
     ) -> None:
         self.watch: Callable[[DeidentifiedFrame], None] | None = None
         """Called with each frame that leaves, also placeholders and repeated frames, in the thread that sends it."""
@@ -118,8 +119,8 @@ class LiveFilter:
         self._size: tuple[int, int] | None = None
         self._faces: Counter[str] = Counter()
         self._filtered = self._withheld = self._skipped = 0
-        self._before: tuple[Arrival | None, int] = None, 0
-        """The picture that was analysed last, and how many had been left out by then."""
+        self._before: tuple[int, Fraction, int] | None = None
+        """Connection and time of the picture that was analysed last, and how many had been left out by then."""
         self._hurried = 0
         """How many pictures in a row had no room for a new face."""
         self._doubt: str | None = None
@@ -149,8 +150,10 @@ class LiveFilter:
             arrival = self._source.take(_WAIT)
             self._leaving.check()
             if arrival is not None:
-                with self._turns() as waited:
-                    self._attempt(self._newest(arrival) if waited else arrival)
+                with self._turns(stop) as waited:
+                    failed_again = not stop.is_set() and self._attempt(self._newest(arrival) if waited else arrival)
+                if failed_again:
+                    time.sleep(_PAUSE)
             elif self._source.ended:
                 while self._step is not None and self._step.waiting:
                     self._publish(self._step)
@@ -213,8 +216,8 @@ class LiveFilter:
             self._skipped += 1
         return arrival
 
-    def _attempt(self, arrival: Arrival) -> None:
-        """Filter a frame; withhold it when anything is in doubt."""
+    def _attempt(self, arrival: Arrival) -> bool:
+        """Filter a frame; withhold it when anything is in doubt. Returns whether that happened again."""
         try:
             self._filter(arrival)
         except OutputError:
@@ -233,8 +236,8 @@ class LiveFilter:
             _log.warning("frame %d is withheld: %s", arrival.frame.index, self._doubt, exc_info=True)
             if now - self._since_doubt > _HOPELESS:
                 raise FailedClosed(f"no frame could be filtered for {_HOPELESS:g} s: {self._doubt}") from error
-            if now > self._since_doubt:  # not the first time
-                time.sleep(_PAUSE)
+            return now > self._since_doubt
+        return False
 
     def _filter(self, arrival: Arrival) -> None:
         frame = arrival.frame
@@ -257,12 +260,12 @@ class LiveFilter:
 
     def _room(self, arrival: Arrival) -> int:
         """How many may get a new face in a picture: few where pictures were left out before it for want of time."""
-        (before, left_out), now = self._before, self._source.state().dropped + self._skipped
-        self._before = arrival, now
-        if before is None or before.connection != arrival.connection or now == left_out:
+        before, left_out = self._before, self._source.state().dropped + self._skipped
+        self._before = arrival.connection, arrival.frame.time, left_out
+        if before is None or before[0] != arrival.connection or before[2] == left_out:
             self._hurried = 0
             return sys.maxsize
-        gap = arrival.frame.time - before.frame.time
+        gap = arrival.frame.time - before[1]
         cold = gap > _COLD and self._hurried < _MOST_HURRIED
         self._hurried = self._hurried + 1 if cold else 0
         return 0 if cold else 1 if gap > _COLD / 2 else _SOME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -33,7 +34,9 @@ def open_live(
     live: LiveSettings,
     *,
     key: bytes | None = None,
-    turns: Callable[[], contextlib.AbstractContextManager[bool]] = lambda: contextlib.nullcontext(False),
+    turns: Callable[[threading.Event], contextlib.AbstractContextManager[bool]] = lambda stop: contextlib.nullcontext(
+        False
+    ),
 ) -> LiveFilter:
     """A filter from a camera (or a replayed file) to an output, not yet running; always close it.
 

@@ -12,11 +12,13 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from streamdeid.core.file_lock import give_lock, take_lock
+from streamdeid.core.process_usage import processors
 
 FOLDER = "STREAMDEID_TURNS"
 """The variable by which the service tells its cameras' processes the folder; it is no setting of the user's."""
@@ -24,6 +26,8 @@ PATIENCE = 2.0
 """Seconds after which a filter goes on without a turn: a process that holds one may hang."""
 _PAUSE = 0.003
 """Seconds between two attempts to get a turn."""
+_TOUCHED = 3600.0
+"""Seconds between two times that the files are touched."""
 _NEXT = "next"
 """The file whose lock the one has that gets the next turn. Without it, who has just had a turn would get the next, too,
 because all others pause."""
@@ -32,7 +36,7 @@ because all others pause."""
 def usual() -> int:
     """Number of turns that keep the processors busy that this process may use: one more than these, because a filter
     that has a turn waits now and then, as for its detector's thread."""
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+    return processors() + 1
 
 
 @contextlib.contextmanager
@@ -47,38 +51,64 @@ def folder_of_turns() -> Iterator[Path | None]:
 
 class Turns:
     """Turns that are shared by all processes that name the same folder. Locks of files hold them, so a process that
-    dies leaves its turn."""
+    dies leaves its turn. Where a lock fails, there is no waiting: turns save time, and nothing depends on them."""
 
     def __init__(self, folder: Path, count: int | None = None) -> None:
-        """count: number of turns at a time, 1 or more; None: as `usual`. Raises OSError if there is no folder."""
+        """count: number of turns at a time, 1 or more; None: as `usual`. Raises OSError where files cannot be opened
+        and locked in the folder."""
         names = [_NEXT, *(str(number) for number in range(usual() if count is None else count))]
-        self._next, *self._turns = (os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600) for name in names)
+        self._files: list[int] = []
+        try:
+            for name in names:
+                self._files.append(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600))
+            if take_lock(self._files[0]):  # some file systems have no locks
+                give_lock(self._files[0])
+        except OSError:
+            self.close()
+            raise
+        self._touched = time.monotonic()
 
     @contextlib.contextmanager
-    def __call__(self) -> Iterator[bool]:
-        """Wait for a turn and hold it as long as the context lasts; gives whether there was none at once."""
-        turn = self._free() if take_lock(self._next) else None
-        waited = turn is None
-        latest = time.monotonic() + PATIENCE
-        while turn is None and time.monotonic() < latest:
-            time.sleep(_PAUSE)
-            if take_lock(self._next):
-                turn = self._free()
-        give_lock(self._next)
+    def __call__(self, stop: threading.Event) -> Iterator[bool]:
+        """Wait for a turn and hold it as long as the context lasts; gives whether there was none at once. stop: ends
+        the waiting; the context then begins without a turn."""
+        try:
+            turn, waited = self._waited_for(stop)
+        except OSError:
+            turn, waited = None, False
         try:
             yield waited
         finally:
             if turn is not None:
                 give_lock(turn)
 
-    def _free(self) -> int | None:
-        """A turn that nobody had, and now this process has; None for none."""
-        return next((turn for turn in self._turns if take_lock(turn)), None)
+    def _waited_for(self, stop: threading.Event) -> tuple[int | None, bool]:
+        """A turn, None where there is none in time, and whether it was waited for."""
+        following, *turns = self._files
+        self._keep()
+        latest, mine, waited = time.monotonic() + PATIENCE, False, False
+        try:
+            while True:
+                mine = mine or take_lock(following)
+                turn = next((turn for turn in turns if take_lock(turn)), None) if mine else None
+                if turn is not None or time.monotonic() > latest:
+                    return turn, waited
+                waited = True
+                if stop.wait(_PAUSE):
+                    return None, waited
+        finally:
+            if mine:
+                give_lock(following)
+
+    def _keep(self) -> None:
+        """Touch the files now and then: what is not used for days is removed from folders for temporary files."""
+        if time.monotonic() - self._touched > _TOUCHED:
+            self._touched = time.monotonic()
+            for file in self._files:
+                with contextlib.suppress(OSError):
+                    os.utime(file)
 
     def close(self) -> None:
         """Close the files; harmless when called again."""
-        while self._turns:
-            os.close(self._turns.pop())
-        if self._next >= 0:
-            os.close(self._next)
-            self._next = -1
+        while self._files:
+            os.close(self._files.pop())

@@ -141,13 +141,13 @@ def _run(camera: Camera, key: bytes | None, given: io.FileIO, pipe: BinaryIO, st
 
 
 @contextlib.contextmanager
-def _turns() -> Iterator[Callable[[], contextlib.AbstractContextManager[bool]]]:
+def _turns() -> Iterator[Callable[[threading.Event], contextlib.AbstractContextManager[bool]]]:
     """Turns at the processors, in the folder that the service names; without one nobody waits."""
     turns = None
     with contextlib.suppress(KeyError, OSError):
         turns = Turns(Path(os.environ[FOLDER]))
     if turns is None:
-        yield lambda: contextlib.nullcontext(False)
+        yield lambda stop: contextlib.nullcontext(False)
         return
     with contextlib.closing(turns):
         yield turns

@@ -127,6 +127,10 @@ def encoder_for(codec: str | None, extension: str) -> str:
         )
     if codec not in ENCODERS:
         raise SettingsError(f'unknown video codec "{codec}"; choose one of {", ".join(ENCODERS)}')
+    if codec in HARDWARE and not HARDWARE[codec].headers and extension.lower() == ".mkv":
+        raise SettingsError(
+            f"{extension} files do not take {codec}, which gives their header too late; write .mp4 or .ts"
+        )
     if (software_twin(codec) if codec in HARDWARE else codec) not in codecs:
         raise SettingsError(f"{extension} files do not take {codec}; choose one of {', '.join(codecs)}")
     return codec

@@ -42,19 +42,22 @@ class HardwareEncoder:
     """An encoder in hardware."""
 
     twin: str
-    """The encoder in software for the same format: the containers that take it take this one."""
+    """The encoder in software for the same format."""
     maker: str
     """Whose devices it runs on, for messages."""
     pix_fmt: str = "yuv420p"
     """The planes that it takes, by FFmpeg's name."""
+    headers: bool = True
+    """Whether it gives the stream's headers when it is opened. Matroska and live outputs need them then; FFmpeg's
+    encoders by V4L2 put them before the first picture only (a live .mp4 without them cannot be played)."""
 
 
 HARDWARE: dict[str, HardwareEncoder] = {
-    f"{name}_{kind}": HardwareEncoder(twin, maker, pix_fmt)
+    f"{name}_{kind}": HardwareEncoder(twin, maker, pix_fmt, kind != "v4l2m2m")
     for kind, maker, pix_fmt in (
         ("nvenc", "an NVIDIA graphics card", "yuv420p"),
         ("qsv", "an Intel graphics unit (Quick Sync)", "nv12"),
-        ("v4l2m2m", "a video encoder of the kernel (V4L2, as on a Raspberry Pi 4)", "yuv420p"),
+        ("v4l2m2m", "a video encoder of the kernel that takes yuv420p (V4L2, as on a Raspberry Pi 4)", "yuv420p"),
         ("videotoolbox", "a Mac", "nv12"),
     )
     for name, twin in (("h264", "libx264"), ("hevc", "libx265"))
@@ -82,7 +85,8 @@ def hardware_options(codec: str, crf: int, preset: str, *, live: bool = False) -
     crf: as for the encoder in software; encoders of rates take it by `bit_rate`. live: every picture leaves at once,
     and a picture that the sink asks for becomes a key frame. There are never B-frames.
     """
-    options = {"bf": "0", "g": str(_KEY_FRAMES)}
+    # By default key frames would have a finer quantiser than the one that is asked for.
+    options = {"bf": "0", "g": str(_KEY_FRAMES), "i_qfactor": "1"}
     kind = codec.partition("_")[2]
     if kind == "nvenc":
         options |= {"preset": _NVENC_PRESETS[preset], "rc": "constqp", "qp": str(crf)}
@@ -112,6 +116,9 @@ def bit_rate(codec: str, crf: int | None, size: tuple[int, int], rate: float | F
     return round(pixels * _BITS_PER_PIXEL * float(2 ** ((23 - crf) / _HALVED_BY)))
 
 
-def not_opened(codec: str) -> str:
+def not_opened(codec: str, width: int, height: int) -> str:
     """Why a hardware encoder cannot be opened, in words: FFmpeg's reasons are numbers of its own."""
-    return f"{codec} needs {HARDWARE[codec].maker}, which this machine does not have or which is taken"
+    return (
+        f"{codec} cannot be opened for {width}x{height}: it needs {HARDWARE[codec].maker}, which this machine may not "
+        "have, or which is taken, or which this program may not use"
+    )

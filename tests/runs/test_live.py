@@ -30,7 +30,7 @@ class Run:
     ) -> None:
         self.camera, self.receiver, self.parts = FakeCamera(ends=True), FakeReceiver(), FakeParts(fails)
         self.filter = LiveFilter(
-            self.camera, self.receiver, self.parts, lookahead=lookahead, turns=lambda: nullcontext(waits)
+            self.camera, self.receiver, self.parts, lookahead=lookahead, turns=lambda stop: nullcontext(waits)
         )
 
     def go(self) -> LiveStatus:

@@ -47,7 +47,7 @@ def soft(monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("codec", HERE)
 def test_it_is_taken_where_its_format_is(codec: str) -> None:
     for extension, container in CONTAINERS.items():
-        if HARDWARE[codec].twin in container.codecs:
+        if HARDWARE[codec].twin in container.codecs and (HARDWARE[codec].headers or extension != ".mkv"):
             assert encoder_for(codec, extension) == codec
         else:
             with pytest.raises(SettingsError, match=codec):
@@ -62,6 +62,10 @@ def test_quality_and_speed_are_in_its_options(codec: str, preset: str) -> None:
     rates = bit_rate(codec, 30, size, rate), bit_rate(codec, 20, size, rate)
     assert rough != fine or (rates[0] is not None and rates[1] is not None and rates[0] < rates[1])
     assert rough["bf"] == "0", "a container may have no decode times"
+    if codec.endswith(("_nvenc", "_qsv")):
+        slow = encoder_options(codec, 30, "veryslow", b_frames=True)
+        assert (slow["preset"] == rough["preset"]) == (preset == "veryslow")
+        assert float(rough["i_qfactor"]) == 1, "key frames as fine as all others"
     with pytest.raises(SettingsError, match="crf"):
         encoder_options(codec, 52, preset, b_frames=True)
 
@@ -101,14 +105,23 @@ def _opening(codec: str, target: Path, options: dict[str, str]) -> EncoderOpenin
     return EncoderOpening(str(target), "matroska", {}, codec, options, 64, 48, "bt601", False, 25.0, 2.0, 3.0)
 
 
-@pytest.mark.parametrize("codec", HERE)
+LIVE = [codec for codec in HERE if HARDWARE[codec].headers]
+
+
+@pytest.mark.parametrize("codec", sorted(set(HERE) - set(LIVE)))
+def test_one_whose_headers_come_late_is_no_live_encoder(codec: str) -> None:
+    with pytest.raises(SettingsError, match=codec):
+        live_encoder_options(codec, None, "veryfast")
+
+
+@pytest.mark.parametrize("codec", LIVE)
 def test_without_its_device_a_live_output_says_why(codec: str, tmp_path: Path) -> None:
     if _has_device(codec):
         pytest.skip("this machine has the device")
     opening = _opening(codec, tmp_path / "out.mkv", live_encoder_options(codec, None, "veryfast"))
     with pytest.raises(Exception, match=codec) as caught:
         LiveEncoder(opening)
-    assert reason_of(caught.value, opening) == not_opened(codec)
+    assert reason_of(caught.value, opening) == not_opened(codec, 64, 48)
 
 
 def _shades(width: int, height: int) -> Planes:
@@ -131,13 +144,16 @@ def test_planes_that_are_woven_show_the_same_picture_in_files(soft: str, tmp_pat
 
 def test_planes_that_are_woven_show_the_same_picture_live(soft: str, tmp_path: Path) -> None:
     planes = _shades(64, 48)
-    encoder = LiveEncoder(_opening(soft, tmp_path / "out.mkv", hardware_options(soft, 8, "veryfast", live=True)))
-    for number in range(3):
+    options = {**hardware_options(soft, 8, "veryfast", live=True), "forced-idr": "1"}
+    encoder = LiveEncoder(_opening(soft, tmp_path / "out.mkv", options))
+    for number in range(60):
         encoder.take(SentFrame(number, number * 3600, planes))
     encoder.end()
     with av.open(str(tmp_path / "out.mkv")) as written:
-        pictures = [picture.to_ndarray(format="yuv420p") for picture in written.decode(video=0)]
-    assert len(pictures) == 3
+        decoded = list(written.decode(video=0))
+    assert [number for number, picture in enumerate(decoded) if picture.key_frame] == [0, 50], "every two seconds"
+    pictures = [picture.to_ndarray(format="yuv420p") for picture in decoded]
+    assert len(pictures) == 60
     assert np.abs(pictures[0][:48].astype(int) - planes.y).mean() < 2
     chroma = pictures[0][48:].reshape(2, 24, 32).astype(int)
     assert np.abs(chroma - np.stack((planes.u, planes.v))).mean() < 2

@@ -229,11 +229,12 @@ class FileSink:
         try:
             context.open()
         except (av.FFmpegError, ValueError) as error:
-            lacking = f"{not_opened(self._codec)}; or else it " if self._codec in HARDWARE else f"{self._codec} "
-            raise SettingsError(
-                f"{lacking}cannot encode {context.width}x{context.height} at "
-                f"{float(self._info.average_rate):.3f} frames per second; choose another --codec"
-            ) from error
+            rate = f"{float(self._info.average_rate):.3f} frames per second"
+            if self._codec in HARDWARE:
+                reason = f"{not_opened(self._codec, context.width, context.height)}, or does not take {rate}"
+            else:
+                reason = f"{self._codec} cannot encode {context.width}x{context.height} at {rate}"
+            raise SettingsError(f"{reason}; choose another --codec") from error
         try:
             output.start_encoding()
         except OSError:

@@ -12,7 +12,7 @@ from streamdeid.video.hardware import HARDWARE, bit_rate, hardware_options, soft
 from streamdeid.video.live.settings import STDOUT_FORMATS, TRANSPORTS
 
 STDOUT = "-"
-CODECS = ("libx264", "libx265", *HARDWARE)
+CODECS = ("libx264", "libx265", *(name for name, encoder in HARDWARE.items() if encoder.headers))
 """Encoders that can work without delay and that every live container takes."""
 HLS_LENGTH = 6
 """Number of segments in a playlist."""

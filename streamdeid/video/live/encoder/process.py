@@ -80,7 +80,7 @@ class LiveEncoder:
             try:
                 context.open()
             except (av.FFmpegError, ValueError) as error:
-                raise NoDevice(not_opened(opening.codec)) from error
+                raise NoDevice(not_opened(opening.codec, self._width, self._height)) from error
         self._output.start_encoding()
         if opening.muxer == "rtsp":
             _keep_sockets_short(opening.timeout)
