@@ -244,11 +244,11 @@ class ReplaceFaces:
         hidden = ambiguous and going.known
         # No light can be read from half a head behind another one: such faces became grey.
         unlit = ambiguous and person is not None and not self._poses.was_posed(tracklet)
-        times = pending.frame.time, going.until(track.number)
+        newest = going.until(track.number)
         if followed is None or seen is None or track.face is None:
             held = None if unlit else self._poses.of_lost(track, going)
             who, face = (
-                (0, None) if hidden or held is None else self._settle_face(pending, tracklet, times, True, ambiguous)
+                (0, None) if hidden or held is None else self._settle_face(pending, tracklet, newest, True, ambiguous)
             )
             who = person or 0 if face is None else who
             return Standing(track, place, tracklet, ambiguous, who, face, held, lost=True)
@@ -259,7 +259,7 @@ class ReplaceFaces:
         posed = None if unlit else self._poses.of_seen(track, shown, going, away=turned)
         surely = sighted or posed is not None or (found is not None and shows_a_face(found.seen, track.face))
         early = track.face.again and few(track.number, later)
-        who, face = (0, None) if hidden else self._settle_face(pending, tracklet, times, surely, ambiguous, early)
+        who, face = (0, None) if hidden else self._settle_face(pending, tracklet, newest, surely, ambiguous, early)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
             worse = followed.steps(as_drawn(found.severities, found.seen), coming(later, track.number, tracklet))
@@ -337,7 +337,7 @@ class ReplaceFaces:
         self,
         pending: PendingFrame[Any],
         tracklet: int,
-        times: tuple[Fraction, Fraction],
+        newest: Fraction,
         surely: bool,
         ambiguous: bool,
         early: bool = False,
@@ -346,8 +346,8 @@ class ReplaceFaces:
 
         The face is the person's, or one in transition to it. Where nobody is known it is a provisional one, once this
         is a face (surely) and the frame has room for one that was not shown before. While it is unclear who is who
-        (ambiguous), only a provisional face is shown. times: of the frame and of the newest one of the tracklet,
-        seconds. early: nobody is committed yet.
+        (ambiguous), only a provisional face is shown. newest: time of the newest frame of the tracklet, seconds.
+        early: nobody is committed yet.
         """
         check = self._faces.check
         person_of = check.person_of if early else check.settle_last
@@ -356,13 +356,14 @@ class ReplaceFaces:
         if person is None:
             shown = self._provisional.shown(tracklet)
             if surely and (shown is not None or pending.room > 0):
-                before, shown = shown, self._provisional.of(tracklet, times[1], ambiguous)
-                pending.room -= before is None and shown is not None
+                begins = shown is None
+                shown = self._provisional.of(tracklet, newest, ambiguous)
+                pending.room -= begins and shown is not None
             return 0, None if shown is None else self.decoded(lent, shown.vector, shown.beard)
         own = self._chosen.get(person)
         if own is None:
             return person, None
-        face, over = self.face_of(person), self._provisional.towards(tracklet, times[0], own)
+        face, over = self.face_of(person), self._provisional.towards(tracklet, pending.frame.time, own)
         if face is None or not isinstance(over, Between):
             self.decoded.forget(lent)
             return person, face

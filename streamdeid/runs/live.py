@@ -13,7 +13,6 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -24,6 +23,8 @@ from streamdeid.core.status import LATENCY_BOUNDS, Arrival, LiveStatus, SourceSt
 from streamdeid.errors import FailedClosed, OutputError, StreamdeidError
 from streamdeid.runs.leaving import ClosableOutput, Leaving
 from streamdeid.runs.step import Step
+from streamdeid.runs.turns import InTurn, at_once
+from streamdeid.tracking.tracker import LONGEST_STEP
 
 _WAIT = 0.25
 """Seconds to wait for a frame before checking whether the run is to end."""
@@ -38,13 +39,9 @@ _MOST_WAITING = 512 << 20
 _OLDEST = 2.0
 """Largest age in seconds, besides the look-ahead, at which a picture may still leave: an older one was held up by a
 stall of the camera or of the filter."""
-_COLD, _MOST_HURRIED = 1.0, 4
-"""Seconds between two pictures after which nobody gets a new face in the second one, if pictures between them were left
-out for want of time, and most such pictures in a row. All tracks have ended by then (`tracking.tracker`), and to make
-everybody a new face again costs three times as much as all else, so a filter that was held up would be later and later.
-Where pictures were left out and less time has passed, one person gets a new face in each, or `_SOME` where it was less
-than half of that."""
-_SOME = 4
+_MOST_HURRIED, _SOME = 4, 4
+"""Most pictures in a row in which nobody gets a new face, and number of people who get one in a picture that is only
+somewhat late (`LiveFilter._room`)."""
 _RECENT = 5.0
 """Seconds over which the frame rate is measured."""
 _log = logging.getLogger(__name__)
@@ -87,8 +84,7 @@ class LiveFilter:
     height) and a rate, from the parts of the stream before them; it is told whether anything failed in those.
     close_parts: ends the detector. lookahead: seconds for which a face is studied before it is shown; every frame is
     later by this. repeat, early: as for `leaving.Leaving`. usage: gives CPU seconds and resident bytes of the encoder.
-    turns: gives a context in which a picture is filtered, which says whether it was waited for (`turns.Turns`); it is
-    told what ends the run.
+    turns: each picture is filtered in one, as `turns.Turns` gives them.
     """
 
     def __init__(
@@ -102,7 +98,7 @@ class LiveFilter:
         repeat: float = 2.0,
         early: bool = False,
         usage: Callable[[], tuple[float, int]] = lambda: (0.0, 0),
-        turns: Callable[[threading.Event], AbstractContextManager[bool]] = lambda stop: nullcontext(False),
+        turns: InTurn = at_once,
     ) -> None:
         self.watch: Callable[[DeidentifiedFrame], None] | None = None
         """Called with each frame that leaves, also placeholders and repeated frames, in the thread that sends it."""
@@ -259,16 +255,20 @@ class LiveFilter:
             self._publish(step)
 
     def _room(self, arrival: Arrival) -> int:
-        """How many may get a new face in a picture: few where pictures were left out before it for want of time."""
+        """How many may get a new face in a picture: few where pictures were left out before it for want of time.
+
+        After `LONGEST_STEP` all tracks have ended, and to make everybody a new face again costs three times as much as
+        all else, so a filter that was held up would be later and later: nobody gets one. After half of that one does.
+        """
         before, left_out = self._before, self._source.state().dropped + self._skipped
         self._before = arrival.connection, arrival.frame.time, left_out
         if before is None or before[0] != arrival.connection or before[2] == left_out:
             self._hurried = 0
             return sys.maxsize
         gap = arrival.frame.time - before[1]
-        cold = gap > _COLD and self._hurried < _MOST_HURRIED
+        cold = gap > LONGEST_STEP and self._hurried < _MOST_HURRIED
         self._hurried = self._hurried + 1 if cold else 0
-        return 0 if cold else 1 if gap > _COLD / 2 else _SOME
+        return 0 if cold else 1 if gap > LONGEST_STEP / 2 else _SOME
 
     def _let_go(self) -> int:
         """Drop the frames that wait; returns how many there were."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -17,6 +16,7 @@ from streamdeid.runs.parts import assemble, default_detector, in_time, whitelist
 from streamdeid.runs.proof import Proof
 from streamdeid.runs.session import open_session
 from streamdeid.runs.stream import Stream
+from streamdeid.runs.turns import InTurn, at_once
 from streamdeid.settings import Settings
 from streamdeid.video.live.settings import LiveSettings
 from streamdeid.video.live.sink import LiveSink
@@ -34,9 +34,7 @@ def open_live(
     live: LiveSettings,
     *,
     key: bytes | None = None,
-    turns: Callable[[threading.Event], contextlib.AbstractContextManager[bool]] = lambda stop: contextlib.nullcontext(
-        False
-    ),
+    turns: InTurn = at_once,
 ) -> LiveFilter:
     """A filter from a camera (or a replayed file) to an output, not yet running; always close it.
 

@@ -14,12 +14,15 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from streamdeid.core.file_lock import give_lock, take_lock
 from streamdeid.core.process_usage import processors
 
+InTurn = Callable[[threading.Event], AbstractContextManager[bool]]
+"""Makes a context in which a picture is filtered, told what ends the waiting; it gives whether there was any."""
 FOLDER = "STREAMDEID_TURNS"
 """The variable by which the service tells its cameras' processes the folder; it is no setting of the user's."""
 PATIENCE = 2.0
@@ -37,6 +40,24 @@ def usual() -> int:
     """Number of turns that keep the processors busy that this process may use: one more than these, because a filter
     that has a turn waits now and then, as for its detector's thread."""
     return processors() + 1
+
+
+def at_once(_stop: threading.Event) -> AbstractContextManager[bool]:
+    """A turn of a filter that waits for nobody."""
+    return contextlib.nullcontext(False)
+
+
+@contextlib.contextmanager
+def service_turns() -> Iterator[InTurn]:
+    """Turns in the folder that the service names to its cameras' processes; without one nobody waits."""
+    turns = None
+    with contextlib.suppress(KeyError, OSError):
+        turns = Turns(Path(os.environ[FOLDER]))
+    if turns is None:
+        yield at_once
+        return
+    with contextlib.closing(turns):
+        yield turns
 
 
 @contextlib.contextmanager

@@ -16,8 +16,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from streamdeid.core.addresses import scrubbed
@@ -27,7 +26,7 @@ from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode, FailedClosed, StreamdeidError
 from streamdeid.runs.live import LiveFilter
 from streamdeid.runs.live_parts import open_live
-from streamdeid.runs.turns import FOLDER, Turns
+from streamdeid.runs.turns import service_turns
 from streamdeid.service.camera import Camera
 from streamdeid.service.lease import ENDING, UNTIL
 from streamdeid.service.pipe_messages import LONGEST_LINE, picture_head, read_order
@@ -131,26 +130,13 @@ def _run(camera: Camera, key: bytes | None, given: io.FileIO, pipe: BinaryIO, st
     threading.Thread(target=_listen, args=(given, wanted, lease, stop), name="listener", daemon=True).start()
     with (
         contextlib.closing(StatusReporter(pipe, wanted, stop)) as reporter,
-        _turns() as turns,
+        service_turns() as turns,
         open_live(camera.source, camera.output, camera.settings, camera.live, key=key, turns=turns) as live_filter,
     ):
         reporter.begin(live_filter)
         live_filter.run(stop)
     if lease.over:  # otherwise this would look like a file at its end, which is not started again
         raise FailedClosed("the service could not be reached, or had no time for it")
-
-
-@contextlib.contextmanager
-def _turns() -> Iterator[Callable[[threading.Event], contextlib.AbstractContextManager[bool]]]:
-    """Turns at the processors, in the folder that the service names; without one nobody waits."""
-    turns = None
-    with contextlib.suppress(KeyError, OSError):
-        turns = Turns(Path(os.environ[FOLDER]))
-    if turns is None:
-        yield lambda stop: contextlib.nullcontext(False)
-        return
-    with contextlib.closing(turns):
-        yield turns
 
 
 def _listen(given: io.FileIO, wanted: WantedPictures, lease: _Lease, stop: threading.Event) -> None:

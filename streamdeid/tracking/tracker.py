@@ -35,7 +35,7 @@ from streamdeid.tracking.parts import without_parts
 _NO_LANDMARKS = np.full((68, 2), np.nan)
 _FARTHEST = 1e6
 """Coordinates are clipped to this many pixels either side of 0: areas stay finite, and no frame is larger."""
-_LONGEST_STEP = Fraction(1)
+LONGEST_STEP = Fraction(1)
 """A face seen in the last frame is looked for if that was at most so many seconds ago, however short the coast is."""
 _SIZE_KEPT = Fraction(1, 2)
 """Seconds for which the size of a face is kept: a person who turns and walks away is smaller when seen again."""
@@ -118,7 +118,7 @@ class FaceTracker:
         self._clock += step
         seen = self._accept(faces)
         # Beyond the coast a prediction means nothing, and its variance would only grow towards overflow.
-        self._motion = kalman.predict(self._motion, float(min(step, max(self._coast, _LONGEST_STEP))))
+        self._motion = kalman.predict(self._motion, float(min(step, max(self._coast, LONGEST_STEP))))
         found = self._follow(seen)
         self._forget(seen)
         shown = self._shown()
@@ -195,7 +195,7 @@ class FaceTracker:
         """Match, correct and start tracks; return, by track number, the row in `seen` of each detected track."""
         sizes = np.array([_size(one.face) for one in seen])
         faces = Shapes(_rows(one.box for one in seen), _points(one.landmarks for one in seen), sizes)
-        longest = [self._coast if one.missed else max(self._coast, _LONGEST_STEP) for one in self._followed]
+        longest = [self._coast if one.missed else max(self._coast, LONGEST_STEP) for one in self._followed]
         fresh = [self._clock - one.seen <= limit for one, limit in zip(self._followed, longest, strict=True)]
         rows = np.flatnonzero(fresh)
         predicted = self._motion.take(rows)

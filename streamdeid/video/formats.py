@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from streamdeid.errors import SettingsError
-from streamdeid.video.hardware import HARDWARE, hardware_options, software_twin
+from streamdeid.video.hardware import HARDWARE, check_available, hardware_options
 
 _SVT_PRESETS = {
     "ultrafast": "12",
@@ -47,6 +47,8 @@ class Container:
     """True when the format has no time stamps: every frame lasts 1 / average rate."""
     b_frames: bool = True
     """False when the format cannot say that a frame is shown later than it is decoded."""
+    headers_first: bool = False
+    """True when the format needs the encoder's headers before the first picture."""
     options: tuple[tuple[str, str], ...] = ()
     """Options for the muxer."""
 
@@ -78,6 +80,7 @@ CONTAINERS: dict[str, Container] = {
         "matroska",
         ("libx264", "libx265", "libsvtav1", "libvpx-vp9", "mpeg4", "ffv1", "mpeg2video"),
         True,
+        headers_first=True,
         options=_UNMOVED,
     ),
     ".webm": Container("webm", ("libvpx-vp9", "libsvtav1"), True, options=_UNMOVED),
@@ -118,7 +121,8 @@ def container_for(extension: str) -> Container:
 
 def encoder_for(codec: str | None, extension: str) -> str:
     """The encoder's name, checked for a container; codec None: the container's default. Raises SettingsError."""
-    codecs = container_for(extension).codecs
+    container = container_for(extension)
+    codecs, hardware = container.codecs, HARDWARE.get(codec or "")
     if codec is None:
         return codecs[0]
     if codec.endswith("_vaapi"):
@@ -127,11 +131,13 @@ def encoder_for(codec: str | None, extension: str) -> str:
         )
     if codec not in ENCODERS:
         raise SettingsError(f'unknown video codec "{codec}"; choose one of {", ".join(ENCODERS)}')
-    if codec in HARDWARE and not HARDWARE[codec].headers and extension.lower() == ".mkv":
+    if hardware is not None:
+        check_available(codec)
+    if hardware is not None and container.headers_first and not hardware.headers:
         raise SettingsError(
             f"{extension} files do not take {codec}, which gives their header too late; write .mp4 or .ts"
         )
-    if (software_twin(codec) if codec in HARDWARE else codec) not in codecs:
+    if (codec if hardware is None else hardware.twin) not in codecs:
         raise SettingsError(f"{extension} files do not take {codec}; choose one of {', '.join(codecs)}")
     return codec
 

@@ -35,6 +35,11 @@ _NVENC_PRESETS = {
     "slower": "p6",
     "veryslow": "p7",
 }
+_WITHOUT_DELAY = {
+    "nvenc": {"tune": "ull", "zerolatency": "1", "delay": "0", "forced-idr": "1"},
+    "qsv": {"async_depth": "1", "forced_idr": "1"},
+    "videotoolbox": {"realtime": "1"},
+}
 
 
 @dataclass(frozen=True)
@@ -64,14 +69,13 @@ HARDWARE: dict[str, HardwareEncoder] = {
 }
 
 
-def software_twin(codec: str) -> str:
-    """The encoder in software for the same format. Raises SettingsError where this machine's FFmpeg has no `codec`."""
+def check_available(codec: str) -> None:
+    """Raise SettingsError where this machine's FFmpeg lacks an encoder in hardware."""
     if codec not in av.codecs_available:
         here = ", ".join(name for name in HARDWARE if name in av.codecs_available)
         raise SettingsError(
             f"the FFmpeg of this machine has no {codec}; of encoders in hardware it has {here or 'none'}"
         )
-    return HARDWARE[codec].twin
 
 
 def planes_of(codec: str) -> str:
@@ -79,30 +83,28 @@ def planes_of(codec: str) -> str:
     return HARDWARE[codec].pix_fmt if codec in HARDWARE else "yuv420p"
 
 
-def hardware_options(codec: str, crf: int, preset: str, *, live: bool = False) -> dict[str, str]:
+def hardware_options(codec: str, crf: int, preset: str) -> dict[str, str]:
     """The options that set quality and speed, by the encoder's own names.
 
-    crf: as for the encoder in software; encoders of rates take it by `bit_rate`. live: every picture leaves at once,
-    and a picture that the sink asks for becomes a key frame. There are never B-frames.
+    crf: as for the encoder in software; encoders of rates take it by `bit_rate`. There are never B-frames.
     """
     # By default key frames would have a finer quantiser than the one that is asked for.
     options = {"bf": "0", "g": str(_KEY_FRAMES), "i_qfactor": "1"}
     kind = codec.partition("_")[2]
     if kind == "nvenc":
         options |= {"preset": _NVENC_PRESETS[preset], "rc": "constqp", "qp": str(crf)}
-        if live:
-            options |= {"tune": "ull", "zerolatency": "1", "delay": "0", "forced-idr": "1"}
     elif kind == "qsv":
         # Quick Sync begins at veryfast.
         quick = preset in ("ultrafast", "superfast")
         # A constant quantiser, because not all of these devices have a better measure of quality.
         quality = {"flags": "+qscale", "global_quality": str(max(1, crf) * 118)}  # FF_QP2LAMBDA
         options |= {"preset": "veryfast" if quick else preset, **quality}
-        if live:
-            options |= {"async_depth": "1", "forced_idr": "1"}
-    elif kind == "videotoolbox" and live:
-        options["realtime"] = "1"
     return options
+
+
+def without_delay(codec: str) -> dict[str, str]:
+    """The options with which every picture leaves at once, and one that the sink asks for becomes a key frame."""
+    return _WITHOUT_DELAY.get(codec.partition("_")[2], {})
 
 
 def bit_rate(codec: str, crf: int | None, size: tuple[int, int], rate: float | Fraction) -> int | None:

@@ -144,7 +144,7 @@ def test_planes_that_are_woven_show_the_same_picture_in_files(soft: str, tmp_pat
 
 def test_planes_that_are_woven_show_the_same_picture_live(soft: str, tmp_path: Path) -> None:
     planes = _shades(64, 48)
-    options = {**hardware_options(soft, 8, "veryfast", live=True), "forced-idr": "1"}
+    options = {**hardware_options(soft, 8, "veryfast"), "forced-idr": "1"}
     encoder = LiveEncoder(_opening(soft, tmp_path / "out.mkv", options))
     for number in range(60):
         encoder.take(SentFrame(number, number * 3600, planes))

@@ -8,7 +8,7 @@ from pathlib import Path
 from streamdeid.core.addresses import checked_target, is_address, shown
 from streamdeid.errors import SettingsError
 from streamdeid.video.formats import encoder_options
-from streamdeid.video.hardware import HARDWARE, bit_rate, hardware_options, software_twin
+from streamdeid.video.hardware import HARDWARE, bit_rate, check_available, without_delay
 from streamdeid.video.live.settings import STDOUT_FORMATS, TRANSPORTS
 
 STDOUT = "-"
@@ -17,6 +17,7 @@ CODECS = ("libx264", "libx265", *(name for name, encoder in HARDWARE.items() if 
 HLS_LENGTH = 6
 """Number of segments in a playlist."""
 _CRF = {"libx264": 23, "libx265": 26}
+_CRF |= {name: _CRF[encoder.twin] for name, encoder in HARDWARE.items()}
 _NOW = {"flush_packets": "1", "max_delay": "0"}
 """Options with which every packet is sent at once."""
 _FILES = {
@@ -82,11 +83,10 @@ def live_encoder_options(codec: str, crf: int | None, preset: str) -> dict[str, 
     """
     if codec not in CODECS:
         raise SettingsError(f'a live output cannot have the video codec "{codec}"; choose one of {", ".join(CODECS)}')
-    twin = software_twin(codec) if codec in HARDWARE else codec
-    quality = _CRF[twin] if crf is None else crf
-    options = encoder_options(codec, quality, preset, b_frames=False)
+    options = encoder_options(codec, _CRF[codec] if crf is None else crf, preset, b_frames=False)
     if codec in HARDWARE:
-        return hardware_options(codec, quality, preset, live=True)
+        check_available(codec)
+        return options | without_delay(codec)
     options |= {"tune": "zerolatency", "forced-idr": "1"}
     if codec == "libx264":
         options["x264-params"] = "repeat-headers=1:scenecut=0:keyint=infinite"
@@ -105,6 +105,5 @@ def fitted_options(
     """
     if codec not in HARDWARE:
         return options
-    quality = _CRF[HARDWARE[codec].twin] if crf is None else crf
-    bits = bit_rate(codec, quality, size, rate)
+    bits = bit_rate(codec, _CRF[codec] if crf is None else crf, size, rate)
     return {**options, "g": str(max(1, round(key_interval * rate))), **({} if bits is None else {"b": str(bits)})}
