@@ -117,12 +117,14 @@ def test_pictures_of_another_kind_are_refused(second: YuNet, picture: np.ndarray
 
 def test_it_keeps_nothing_of_the_pictures_that_it_saw(second: YuNet) -> None:
     noise = np.random.default_rng(0).integers(0, 255, (128, 128, 3), dtype=np.uint8)
-    for _ in range(20):
-        second(noise)
-    before = own_usage()[1]
-    for _ in range(500):
-        second(noise)
-    assert own_usage()[1] - before < 8 << 20
+    growth = []
+    for _ in range(6):
+        before = own_usage()[1]
+        for _ in range(100):
+            second(noise)
+        growth.append(own_usage()[1] - before)
+    # What it kept would show in each of them (4.7 MiB of pictures); the allocator's own growth shows in one or two.
+    assert min(growth) < 1 << 20
 
 
 def test_its_points_lie_on_eyes_nose_and_mouth_in_order(second: YuNet) -> None:
