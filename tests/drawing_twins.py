@@ -170,20 +170,21 @@ def region_filled(
 ) -> Floats:
     """One plane (h, w, c) of a posed face, filled where a mesh (h, w) does not cover it and softened at its rim.
 
-    place (h, w, 2): where each pixel lies, pixels of luma. reaches (a, 2): of mesh and region by direction. colours
-    (a, 3, c): skin, what is outside as it is at the region's edge, and as it is at the mesh. line: of a profile.
-    numbers: middle x, y, rim, inset, background, edge.
+    place (h, w, 2): where each pixel lies, pixels of luma. reaches (a, 5): of mesh, region, hairline and scalp by
+    direction, and how much hair there is. colours (a, 3, c): skin, what is outside as it is at the region's edge, and
+    as it is at the mesh. line: of a profile. numbers: middle x, y, rim, inset, background, edge, hairline, and this
+    plane's colour of hair (c,).
     """
-    mx, my, rim, inset, behind, edge = numbers
+    mx, my, rim, inset, behind, edge, soft_hair, *hair = numbers
     out, count = drawn.astype(float).copy(), len(reaches)
     angles = 2 * np.pi * np.arange(count + 1) / count
-    ring = [np.concatenate([values, values[:1]]) for values in (reaches[:, 0], reaches[:, 1])]
+    ring = [np.concatenate([values, values[:1]]) for values in reaches.T]
     for row, column in np.ndindex(covered.shape):
         x, y = place[row, column]
         r, angle = np.hypot(x - mx, y - my), np.arctan2(y - my, x - mx) % (2 * np.pi)
         if r > reaches[:, 1].max() + rim + 2:
             continue
-        mesh, end = (float(np.interp(angle, angles, values)) for values in ring)
+        mesh, end, hairline, scalp, bears = (float(np.interp(angle, angles, values)) for values in ring)
         skin, at_edge, at_mesh = (
             np.array([np.interp(angle, angles, [*side[:, c], side[0, c]]) for c in range(out.shape[2])])
             for side in (colours[:, 0], colours[:, 1], colours[:, 2])
@@ -198,7 +199,10 @@ def region_filled(
         else:
             t = np.clip(((r - mesh) / max(end - mesh, 1.0) - 0.1) / 0.6, 0, 1)
             base = skin + t * t * (3 - 2 * t) * (there - skin)
-            out[row, column] = base + share * (there - base)
+            bald = base + share * (there - base)
+            grown, beyond = (float(np.clip((r - line) / soft_hair + 0.5, 0, 1)) for line in (hairline, scalp))
+            head = (1 - beyond) * ((1 - grown) * skin + grown * np.array(hair)) + beyond * at_edge
+            out[row, column] = bald + bears * (1 - share) * (head - bald)
     return out
 
 

@@ -22,7 +22,7 @@ from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of, positive
 from benchmarks.leaks.run import Corners, frames_of
 from benchmarks.recall.published_clip import PATIENCE
-from streamdeid.core.arrays import Points
+from streamdeid.core.arrays import Box, Points
 from streamdeid.core.frames import Planes
 from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Level
@@ -31,7 +31,7 @@ from streamdeid.surrogates.models import Models, load_models
 
 _LEAST = 3
 """Pixels that what is compared has at least in each direction."""
-_COLUMNS = "luma", "a tenth", "bias", "chroma", "flicker"
+_COLUMNS = "luma", "a tenth", "bias", "chroma", "flicker", "hair"
 
 
 @dataclass
@@ -43,6 +43,8 @@ class Tone:
     """Published less original, float64 (3,): luma and chroma."""
     steps: list[float] = field(default_factory=list)
     """Changes of that of luma from the frame before, absolute."""
+    hair: list[float] = field(default_factory=list)
+    """Absolute differences of luma about the upper sides."""
 
     def row(self) -> dict[str, object]:
         """A line of the table."""
@@ -52,7 +54,10 @@ class Tone:
         apart = np.array(self.apart)
         luma = np.abs(apart[:, 0])
         numbers = luma.mean(), np.percentile(luma, 90), apart[:, 0].mean(), np.abs(apart[:, 1:]).mean()
-        told = (round(float(number), 2) for number in (*numbers, np.mean(self.steps or [np.nan])))
+        told = (
+            round(float(number), 2)
+            for number in (*numbers, *(np.mean(values or [np.nan]) for values in (self.steps, self.hair)))
+        )
         return line | dict(zip(_COLUMNS, told, strict=True))
 
 
@@ -67,6 +72,12 @@ def differences(original: Planes, published: Planes, box: Corners) -> Points | N
     return np.asarray(new - old, np.float64)
 
 
+def above(box: Corners) -> Box:
+    """The box whose middle half lies about the upper side of a box."""
+    height = box[3] - box[1]
+    return box[0], box[1] - 0.425 * height, box[2], box[1] + 0.275 * height
+
+
 def measure(video: Path, most: int, models: Models) -> Tone:
     """The posed faces in the first frames of a clip. Raises what the filter raises."""
     tone, before = Tone(video.stem), None
@@ -77,6 +88,8 @@ def measure(video: Path, most: int, models: Models) -> Tone:
             if apart is None:
                 continue
             tone.apart.append(apart)
+            hair = differences(original, published, above(box))
+            tone.hair += [] if hair is None else [abs(float(hair[0]))]
             last = None if before is None else differences(*before, box)
             if last is not None:
                 tone.steps.append(abs(float(apart[0] - last[0])))

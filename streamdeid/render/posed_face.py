@@ -31,6 +31,7 @@ from streamdeid.render.light import LightFrame
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_fill import filled
+from streamdeid.render.posed_hair import HairPlace
 from streamdeid.render.posed_light import LitSkin, PosedLight
 from streamdeid.render.posed_region import HeadOutline, posed_region
 from streamdeid.render.scene_grain import SceneGrain
@@ -176,7 +177,8 @@ def render_posed_face(
         _render_eyes(patch, shape, view, lit, narrowed(pose.yaw), frame.fitting.model)
     if head.gesture.gape > 0 and memory.light.mask.shown == 0:
         _render_mouth(patch, head.gesture, view, frame.fitting.model)
-    whole = filled(rendered, mesh, out, region, rim, RimProfile.of(mesh, pose.yaw), others)
+    profile, hair = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
+    whole = filled(rendered, mesh, out, region, rim, profile, hair, others)
     if whole is None:
         return None
     if pose.size >= _GRAIN_FROM:

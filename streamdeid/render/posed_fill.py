@@ -1,7 +1,8 @@
 """Filling of a posed face's region beside its mesh: skin beside the face, the background beyond the profile.
 
-All values depend on the direction from the middle of the head: how far the mesh and the region reach, the skin at the
-mesh's rim, and what is published just outside the region. No pixel of the picture inside the region is looked at.
+All values depend on the direction from the middle of the head: how far the mesh, the hairline, the scalp and the
+region reach, the skin at the mesh's rim, and what is published just outside the region. No pixel of the picture inside
+the region is looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
+from streamdeid.render.posed_hair import HairPlace, hair_in, reach_of
 from streamdeid.render.turned_rim import RimProfile, share_beyond, without_steps
 
 _ANGLES = 64
@@ -31,7 +33,13 @@ _GOES_OVER = 0.1, 0.6
 edge."""
 _EDGE = 0.03
 """Breadth of the line between skin and background, share of the face's width."""
+_LOWER = 0.6
+"""Where hair begins, as a share of the way from the mesh's upper rim to the mean head's hairline: hair hangs over it.
+At 1 boys had the foreheads of men (cctv_classroom), at 0.1 men had caps (friends2)."""
+_HAIRLINE = 0.1
+"""Breadth of the lines between skin and hair, and hair and background, share of the face's width."""
 _TURN = 2 * np.pi / _ANGLES
+_AWAY = _TURN * np.arange(_ANGLES, dtype=np.float64)
 
 
 _NEAR, _WIDE = 1.5, 6.0
@@ -67,6 +75,7 @@ def filled(
     region: Points,
     rim: float,
     profile: RimProfile,
+    hair: HairPlace,
     others: Sequence[Points] = (),
 ) -> Filled | None:
     """The rendered head with the rest of its region filled; None when nothing of its skin can be seen.
@@ -79,8 +88,8 @@ def filled(
     inside = _mask(patch, (region,))
     barred = _mask(patch, (region, *others)) if others else inside
     middle, width = mesh[:, :2].mean(axis=0) - origin, float(np.ptp(mesh[:, 0]))
-    reaches = np.zeros((_ANGLES, 2))
-    _reach(middle, region - origin, patch.covered_luma, reaches)
+    reaches = np.zeros((_ANGLES, 4))
+    _reach(middle, region - origin, hair.face - origin, hair.scalp - origin, patch.covered_luma, reaches)
     skin, outside = np.zeros((_ANGLES, 4)), np.zeros((_ANGLES, 4))
     _look_inside(patch.y, patch.uv, patch.covered_luma, patch.covered, middle, reaches, width * _DEPTHS, skin)
     _look_outside(out.y, out.u, out.v, barred, patch.x0, patch.y0, middle, reaches, 1 + rim * _OUTSIDE, outside)
@@ -88,10 +97,16 @@ def filled(
         return None
     around = outside if outside[:, 3].any() else skin
     colours = np.concatenate([_carried(skin), _carried(around), _carried(around, _BLUR_WIDE)], axis=1)
+    up = float(np.arctan2(*(hair.crown - origin - middle)[::-1]))
+    reaches[:, 2] = reaches[:, 0] + _LOWER * (reaches[:, 2] - reaches[:, 0])
+    hairline = max(1.5, _HAIRLINE * width)
+    bears, hue = hair_in(_AWAY, reaches, outside, rim, hairline, up)
+    reaches = np.column_stack([reaches, bears])
     line = profile.line
     line[2] += line[:2] @ origin
     line[5] += line[3:5] @ origin
-    numbers = np.array([*middle, rim, max(1.0, _INSET * width), profile.background, max(1.0, _EDGE * width)])
+    inset, edge = max(1.0, _INSET * width), max(1.0, _EDGE * width)
+    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, *hue])
     y, uv = patch.y[:, :, None].copy(), patch.uv.copy()
     _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, numbers)
     _fill(uv, patch.covered, 2, 1, reaches, colours, line, numbers)
@@ -121,19 +136,13 @@ def _carried(seen: Points, blur: Points = _BLUR) -> Points:
 
 
 @kernel
-def _reach(middle, region, covered, reaches):  # type: ignore[no-untyped-def]
-    """How far the rendered mesh and a convex region (n, 2) reach from a place in every direction: (a, 2), pixels."""
+def _reach(middle, region, face, scalp, covered, reaches):  # type: ignore[no-untyped-def]
+    """How far the rendered mesh and three convex polygons (n, 2), the region, the face up to the hairline and the
+    scalp, reach from a place in every direction: (a, 4), pixels."""
     height, width = covered.shape
     for k in range(len(reaches)):
         dx, dy = np.cos(_TURN * k), np.sin(_TURN * k)
-        far = 0.0
-        for i in range(len(region)):
-            ax, ay = region[i - 1, 0] - middle[0], region[i - 1, 1] - middle[1]
-            bx, by = region[i, 0] - middle[0], region[i, 1] - middle[1]
-            before, after = dx * ay - dy * ax, dx * by - dy * bx
-            if before * after <= 0 and before != after:
-                share = before / (before - after)
-                far = max(far, dx * (ax + share * (bx - ax)) + dy * (ay + share * (by - ay)))
+        far = reach_of(middle, dx, dy, region)
         near = far
         while near > 0:
             x, y = round(middle[0] + near * dx), round(middle[1] + near * dy)
@@ -141,6 +150,8 @@ def _reach(middle, region, covered, reaches):  # type: ignore[no-untyped-def]
                 break
             near -= 0.5
         reaches[k, 0], reaches[k, 1] = max(near, 0.0), far
+        reaches[k, 2] = max(near, reach_of(middle, dx, dy, face))
+        reaches[k, 3] = reach_of(middle, dx, dy, scalp)
 
 
 @kernel
@@ -188,11 +199,13 @@ def _look_outside(luma, u, v, barred, x0, y0, middle, reaches, beyond, seen):  #
 def _fill(out, covered, scale, first, reaches, colours, line, numbers):  # type: ignore[no-untyped-def]
     """Fill a plane (h, w, c), `scale` times as coarse as luma, where the mesh does not cover it (h, w).
 
-    The rim of the mesh blends into the filling. colours (a, 9): skin, what is outside as it is at the region's edge,
-    and as it is at the mesh; this plane's colours begin at the number `first` in each.
+    The rim of the mesh blends into the filling. reaches (a, 5): of mesh, region, hairline and scalp, and how much of
+    what lies between the last two is hair. colours (a, 9): skin, what is outside as it is at the region's edge, and as
+    it is at the mesh; this plane's colours begin at the number `first` in each. numbers: the middle, breadths of the
+    region's rim and the mesh's, background beyond the profile, breadths of its line and the hairline, colour of hair.
     """
     height, width, channels = out.shape
-    mx, my, rim, inset, behind, edge = numbers
+    mx, my, rim, inset, behind, edge, soft_hair = numbers[:7]
     near, far = reaches[:, 0].min() - inset, reaches[:, 1].max() + rim + 2
     for y in range(height):
         for x in range(width):
@@ -211,12 +224,21 @@ def _fill(out, covered, scale, first, reaches, colours, line, numbers):  # type:
             away = t * t * (3 - 2 * t)
             away += share * (1 - away)
             outwards = min(max((r - mesh) / max(end - mesh, 1.0), 0.0), 1.0)
+            hairline = reaches[a, 2] + f * (reaches[b, 2] - reaches[a, 2])
+            scalp = reaches[a, 3] + f * (reaches[b, 3] - reaches[a, 3])
+            bears = (reaches[a, 4] + f * (reaches[b, 4] - reaches[a, 4])) * (1 - share)
+            grown = min(max((r - hairline) / soft_hair + 0.5, 0.0), 1.0)
+            beyond = min(max((r - scalp) / soft_hair + 0.5, 0.0), 1.0)
             for c in range(channels):
                 skin = colours[a, first + c] + f * (colours[b, first + c] - colours[a, first + c])
                 there = colours[a, 6 + first + c] + f * (colours[b, 6 + first + c] - colours[a, 6 + first + c])
                 at_edge = colours[a, 3 + first + c] + f * (colours[b, 3 + first + c] - colours[a, 3 + first + c])
                 there += outwards * (at_edge - there)
-                value = skin if covered[y, x] else skin + away * (there - skin)
+                value = skin
+                if not covered[y, x]:
+                    value += away * (there - skin)
+                    head = skin + grown * (numbers[7 + first + c] - skin)
+                    value += bears * (head + beyond * (at_edge - head) - value)
                 out[y, x, c] += soft * (value - out[y, x, c])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.looks.posed_tone import Tone, differences
+from benchmarks.looks.posed_tone import Tone, above, differences
 from streamdeid.core.frames import Colour, Planes
 
 
@@ -24,7 +24,17 @@ def test_the_middle_of_a_box_is_compared() -> None:
     assert differences(old, new, (-50.0, 10.0, 2.0, 50.0)) is None, "beside the picture"
 
 
+def test_hair_is_compared_about_the_upper_side() -> None:
+    old, new = _grey(100), _grey(100)
+    new.y[6:20, 30:50] += 10
+    found = differences(old, new, above((20.0, 16.0, 60.0, 56.0)))
+    assert found is not None and np.allclose(found, [10, 0, 0]), "ten rows above and four below, half as wide"
+
+
 def test_a_clip_without_posed_faces_has_a_row() -> None:
-    empty, tone = Tone("empty"), Tone("one", [np.array([-4.0, 1.0, 0.0]), np.array([2.0, 1.0, 2.0])], [1.0, 3.0])
+    empty, tone = (
+        Tone("empty"),
+        Tone("one", [np.array([-4.0, 1.0, 0.0]), np.array([2.0, 1.0, 2.0])], [1.0, 3.0], [7.0, 9.0]),
+    )
     assert empty.row().keys() == tone.row().keys() and empty.row()["posed faces"] == 0
-    assert list(tone.row().values()) == ["one", 2, 3.0, 3.8, -1.0, 1.0, 2.0]
+    assert list(tone.row().values()) == ["one", 2, 3.0, 3.8, -1.0, 1.0, 2.0, 8.0]

@@ -31,14 +31,18 @@ def test_the_region_is_filled_as_the_twin_fills_it(seed: int) -> None:
     place = np.dstack([columns, rows]) * scale + 0.5 * (scale - 1)
     middle = np.array([12.6, 14.2])
     covered = (np.hypot(*(place - middle).transpose(2, 0, 1)) < 8).astype(np.uint8)
-    reaches = np.column_stack([rng.uniform(7, 9, _ANGLES), rng.uniform(10, 12, _ANGLES)])
-    colours = rng.uniform(0, 255, (_ANGLES, 3, 3))
+    reaches = np.column_stack(
+        [rng.uniform(*range_, _ANGLES) for range_ in ((7, 9), (10, 12), (8, 10), (9, 13), (0, 1))]
+    )
+    colours, hair = rng.uniform(0, 255, (_ANGLES, 3, 3)), rng.uniform(0, 255, 3)
     line = np.array([0.9, -0.3, -9.0, 0.02, 0.06, -0.4])
-    numbers = np.array([*middle, 3.0, 2.0, rng.uniform(0, 1), 1.5])
+    numbers = np.array([*middle, 3.0, 2.0, rng.uniform(0, 1), 1.5, 1.8])
     first = 0 if scale == 1 else 1
     own = colours[:, :, first : first + channels]
-    wanted = drawing_twins.region_filled(drawn, covered, place, reaches, own, line, numbers)
-    _fill(drawn, covered, scale, first, reaches, colours.reshape(_ANGLES, 9), line, numbers)
+    its = np.concatenate([numbers, hair[first : first + channels]])
+    wanted = drawing_twins.region_filled(drawn, covered, place, reaches, own, line, its)
+    told = colours.reshape(_ANGLES, 9), line, np.concatenate([numbers, hair])
+    _fill(drawn, covered, scale, first, reaches, *told)
     assert np.abs(drawn - wanted).max() < 0.05
 
 
@@ -49,8 +53,14 @@ def test_mesh_and_region_reach_as_far_as_the_twin_says(seed: int) -> None:
     cv2.ellipse(covered, (30, 28), (14, 18), float(rng.uniform(0, 90)), 0, 360, (1,), -1)
     hull = cv2.convexHull((rng.normal(0, 1, (30, 2)) * 9 + (30, 28)).astype(np.float32)).reshape(-1, 2).astype(float)
     region = hull + 2.5 * (hull - (30, 28))
-    found = np.zeros((_ANGLES, 2))
-    _reach(np.array([30.3, 28.4]), region, covered, found)
+    face = hull + 0.5 * (hull - (30, 28))
+    aside = hull + np.array([25.0, 4.0])  # the middle lies outside of it
+    found = np.zeros((_ANGLES, 4))
+    _reach(np.array([30.3, 28.4]), region, face, aside, covered, found)
+    for column, corners in ((2, face), (3, aside)):
+        other = drawing_twins.reached(np.array([30.3, 28.4]), corners, covered, _ROUND)[:, 1]
+        other = np.maximum(other, found[:, 0]) if column == 2 else other
+        assert np.abs(found[:, column] - other)[other < 59].max() < 0.1 and (other > 0).any()
     wanted = drawing_twins.reached(np.array([30.3, 28.4]), region, covered, _ROUND)
     near = wanted[:, 1] < 59
     assert np.abs(found[near, 1] - wanted[near, 1]).max() < 0.1

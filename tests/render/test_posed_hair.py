@@ -1,0 +1,116 @@
+"""Hair in a posed face's region: where the mean head bears it, of the colour that is published above the region."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.solid_face import seen as seen_by
+from streamdeid.core.arrays import Points
+from streamdeid.core.frames import Colour, Planes
+from streamdeid.observe.keypoint_pose import KeypointPose
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
+from streamdeid.render.posed_hair import SCALP, HairPlace, hair_in
+from streamdeid.render.posed_light import PosedLight
+from streamdeid.render.posed_region import HAIRLINE, face_ellipse, holding
+from tests.drawn_faces import some_identity
+
+_ANGLES = 64
+_AWAY = 2 * np.pi / _ANGLES * np.arange(_ANGLES)
+_UP = -np.pi / 2
+_APART = np.degrees(np.abs((_AWAY - _UP + np.pi) % (2 * np.pi) - np.pi))
+BLACK, WALL, CHAIR = np.array([30.0, 128, 128]), np.array([210.0, 126, 130]), np.array([50.0, 180, 110])
+
+
+def _told(colours: Points, scalp: float = 30.0) -> tuple[Points, Points]:
+    """Hair where the scalp reaches so far in the upper half, beyond a region of 20 pixels and a hairline of 15."""
+    upper = np.where(_APART < 80, scalp, 0.0)
+    reaches = np.column_stack([np.full(_ANGLES, 12.0), np.full(_ANGLES, 20.0), np.full(_ANGLES, 15.0), upper])
+    outside = np.column_stack([3 * colours, np.full(_ANGLES, 3.0)])
+    return hair_in(_AWAY, reaches, outside, 3.0, 1.5, _UP)
+
+
+def test_black_hair_before_a_white_wall_is_black_above_and_none_is_below() -> None:
+    colours = np.where(_APART[:, None] < 60, BLACK, WALL)
+    bears, colour = _told(colours)
+    assert np.allclose(colour, BLACK)
+    assert (bears[_APART < 40] == 1).all() and (bears[_APART > 81] == 0).all()
+    assert 0 < bears[np.abs(_APART - 73) < 3].min() < 1, "it fades towards the sides"
+
+
+def test_there_is_none_where_no_scalp_reaches_beyond_the_region_or_nothing_is_free() -> None:
+    colours = np.where(_APART[:, None] < 60, BLACK, WALL)
+    assert not _told(colours, scalp=19.0)[0].any()
+    reaches = np.column_stack([np.full(_ANGLES, side) for side in (12.0, 20.0, 15.0, 30.0)])
+    assert not hair_in(_AWAY, reaches, np.zeros((_ANGLES, 4)), 3.0, 1.5, _UP)[0].any()
+
+
+def test_there_is_none_where_half_of_what_is_above_is_a_chair() -> None:
+    half = np.where((_AWAY - 1.5 * np.pi > 0)[:, None], CHAIR, BLACK)
+    assert not _told(half)[0].any()
+    few = np.where((_APART < 6)[:, None], WALL, BLACK)  # a lamp's gleam
+    bears, colour = _told(few)
+    assert bears.max() > 0 and np.allclose(colour, BLACK, atol=1)
+
+
+def _view(yaw: float, roll: float = 0.0) -> HeadPose:
+    y, r = np.radians([yaw, roll])
+    turn = np.array([[np.cos(y), 0, np.sin(y)], [0, 1, 0], [-np.sin(y), 0, np.cos(y)]])
+    tilt = np.array([[np.cos(r), -np.sin(r), 0], [np.sin(r), np.cos(r), 0], [0, 0, 1]])
+    return HeadPose(1.0, tilt @ turn, np.array([300.0, 300.0]))
+
+
+@pytest.mark.parametrize("roll", [0.0, 90.0, -140.0])
+def test_the_scalp_lies_above_the_face_and_behind_a_turned_one(fitting: FitModel, roll: float) -> None:
+    for yaw in (0.0, 60.0, -60.0):
+        view = _view(yaw, roll)
+        mesh = seen_by(fitting.solid.mesh, view)
+        place = HairPlace.of(view, mesh)
+        assert holding(place.face, mesh[:, :2]).all() and holding(place.face, seen_by(HAIRLINE, view)[:, :2]).all()
+        upright = (np.array([place.scalp.mean(axis=0), place.crown]) - mesh[:, :2].mean(axis=0)) @ view.rotation[:2, :2]
+        assert (upright[:, 1] < -60).all(), "above"
+        behind = view.rotation[:2, 2] @ (place.scalp.mean(axis=0) - mesh[:, :2].mean(axis=0))
+        assert behind > 20 or yaw == 0
+
+
+def test_the_scalp_leaves_forehead_face_and_neck_free() -> None:
+    x, y, depth = SCALP.T
+    assert len(SCALP) > 60 and y.max() < 131 and depth.max() > 250
+    forehead = (y > -42) & (depth < 30)
+    assert not forehead.any()
+    assert (np.abs(x - 99.5) < 117).all()
+
+
+@pytest.mark.parametrize("yaw", [0.0, 20.0])
+def test_a_black_haired_head_before_a_white_wall_stays_black_haired(
+    model: AppearanceModel, fitting: FitModel, light: LightFrame, yaw: float
+) -> None:
+    """Without hair above the region the same face has the wall above it."""
+    frame, face = PosedFrame.of(fitting, light), NewFace.of(some_identity(model, 8), fitting)
+    pose = KeypointPose(80.0, 90.0, 40.0, float(np.radians(yaw)), 0.0, 0.0)
+    head = PosedHead(pose, face_ellipse((62.0, 66.0, 98.0, 114.0)))
+    view = pose.head_pose(frame.outline.head)
+    hair = HairPlace.of(view, seen_by(fitting.solid.mesh, view)).scalp
+    shown = []
+    for haired in (True, False):
+        planes = Planes(*(np.full(shape, level, np.uint8) for shape, level in _WALL), Colour())
+        if haired:
+            cv2.fillConvexPoly(planes.y, np.round(hair).astype(np.int32), (25,))
+        out, memory = planes.copy(), PosedMemory()
+        memory.shape(face, head.gesture, frame)
+        memory.light = PosedLight(np.zeros(6), frames=1)
+        region = render_posed_face(out, planes, head, face, frame, memory)
+        assert region is not None
+        top = int(region[:, 1].min())
+        x = round(float(view.to_image(np.array([[99.5, 0.0]]), np.zeros(1))[0, 0]))
+        shown.append(float(out.y[top + 1 : top + 4, x - 2 : x + 3].mean()))
+    assert shown[0] < 50 and shown[1] > 150
+
+
+_WALL = ((160, 160), 210), ((80, 80), 126), ((80, 80), 130)
