@@ -31,7 +31,7 @@ from streamdeid.render.light import LightFrame
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_fill import filled
-from streamdeid.render.posed_hair import HairPlace
+from streamdeid.render.posed_hair import HairColour, HairPlace
 from streamdeid.render.posed_light import LitSkin, PosedLight
 from streamdeid.render.posed_region import HeadOutline, posed_region
 from streamdeid.render.scene_grain import SceneGrain
@@ -95,6 +95,7 @@ class PosedMemory:
 
     light: PosedLight = field(default_factory=PosedLight)
     scene: SceneGrain = field(default_factory=SceneGrain)
+    hair: HairColour = field(default_factory=HairColour)
     drawn: bool = False
     """Whether the posed face was rendered the last time that it was to be."""
     _of: NewFace | None = None
@@ -178,7 +179,7 @@ def render_posed_face(
     if head.gesture.gape > 0 and memory.light.mask.shown == 0:
         _render_mouth(patch, head.gesture, view, frame.fitting.model)
     profile, hair = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
-    whole = filled(rendered, mesh, out, region, rim, profile, hair, others)
+    whole = filled(rendered, mesh, out, region, rim, profile, hair, memory.hair, others)
     if whole is None:
         return None
     if pose.size >= _GRAIN_FROM:

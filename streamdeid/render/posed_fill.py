@@ -18,7 +18,7 @@ from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
-from streamdeid.render.posed_hair import HairPlace, hair_in, reach_of
+from streamdeid.render.posed_hair import HairColour, HairPlace, reach_of
 from streamdeid.render.turned_rim import RimProfile, share_beyond, without_steps
 
 _ANGLES = 64
@@ -76,13 +76,14 @@ def filled(
     rim: float,
     profile: RimProfile,
     hair: HairPlace,
+    hue: HairColour,
     others: Sequence[Points] = (),
 ) -> Filled | None:
     """The rendered head with the rest of its region filled; None when nothing of its skin can be seen.
 
     mesh (m, 3): what was rendered, pixels of the picture. out: the picture as it is published so far. region (n, 2):
     convex, its corners in turn, pixels of the picture. rim: breadth of the soft rim outside the region, pixels. others:
-    regions (k, 2) of heads from which nothing may be taken.
+    regions (k, 2) of heads from which nothing may be taken. hue: takes in what this frame shows of the hair.
     """
     patch, origin = solid.patch, np.array([solid.patch.x0, solid.patch.y0], np.float64)
     inside = _mask(patch, (region,))
@@ -100,13 +101,13 @@ def filled(
     up = float(np.arctan2(*(hair.crown - origin - middle)[::-1]))
     reaches[:, 2] = reaches[:, 0] + _LOWER * (reaches[:, 2] - reaches[:, 0])
     hairline = max(1.5, _HAIRLINE * width)
-    bears, hue = hair_in(_AWAY, reaches, outside, rim, hairline, up)
-    reaches = np.column_stack([reaches, bears])
+    hue.see(_AWAY, reaches, outside, rim, up)
+    reaches = np.column_stack([reaches, hue.grown(_AWAY, reaches, hairline, up)])
     line = profile.line
     line[2] += line[:2] @ origin
     line[5] += line[3:5] @ origin
     inset, edge = max(1.0, _INSET * width), max(1.0, _EDGE * width)
-    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, *hue])
+    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, *hue.colour])
     y, uv = patch.y[:, :, None].copy(), patch.uv.copy()
     _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, numbers)
     _fill(uv, patch.covered, 2, 1, reaches, colours, line, numbers)

@@ -9,7 +9,7 @@ told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
@@ -36,6 +36,8 @@ _SIDES = 45.0, 100.0
 """Angle from the crown at which hair begins to go over into what is beside a face, and where there is none, degrees."""
 _ENOUGH = 1.0
 """Sum of weights of directions from which the colour is fully known."""
+_NEWEST = 0.2
+"""Weight of the newest frame in the running means, as soon as there are enough for that."""
 _UNLIKE = 20.0, 40.0
 """Mean distance of the colours from their middle, grey levels of luma and chroma added, from which hair is doubtful,
 and at which there is none: where the pose is wrong, half of the directions show a chair. In cctv_classroom, which chose
@@ -78,32 +80,55 @@ class HairPlace:
         return cls(_hull(np.concatenate([mesh[:, :2], line])), _hull(scalp), crown[0])
 
 
-def hair_in(
-    away: Points, reaches: Points, outside: Points, rim: float, soft: float, up: float
-) -> tuple[Points, Points]:
-    """How much of what lies between hairline and scalp is hair in each direction, (a,), 0 to 1, and its colour (3,).
+@dataclass
+class HairColour:
+    """The colour of a head's hair and how surely it is known, as running means over the frames that show the head."""
 
-    away (a,): the directions, radians. reaches (a, 4): how far mesh, region, hairline and scalp reach in each, pixels.
-    outside (a, 4): sums of the colours just outside the region, within the breadth of its soft rim, and their number.
-    soft: breadth of the hairline, pixels. up: direction of the crown, radians.
-    """
-    region, line, scalp = reaches[:, 1:].T
-    apart = np.degrees(np.abs((away - up + np.pi) % (2 * np.pi) - np.pi))
-    weights = np.clip((scalp - region) / rim, 0, 1) * np.exp(-0.5 * (apart / _ABOVE) ** 2) * (outside[:, 3] > 0)
-    sum_of_weights = float(weights.sum())
-    if sum_of_weights <= 0:
-        return np.zeros(len(away)), np.zeros(3)
-    weights /= sum_of_weights
-    colours = outside[:, :3] / np.maximum(outside[:, 3:], 1)
-    order = np.argsort(colours[:, 0], kind="stable")
-    halved = np.diff(np.clip(np.cumsum(weights[order]), 0.25, 0.75), prepend=0.25)
-    colour: Points = 2 * (halved @ colours[order])
-    spread = float(weights @ np.abs(colours - colour).sum(axis=1))
-    known = min(sum_of_weights / _ENOUGH, 1.0) * np.clip((_UNLIKE[1] - spread) / (_UNLIKE[1] - _UNLIKE[0]), 0, 1)
-    bears: Points = (
-        known * np.clip((scalp - line) / soft, 0, 1) * smooth_step((_SIDES[1] - apart) / (_SIDES[1] - _SIDES[0]))
-    )
-    return bears, colour
+    colour: Points = field(default_factory=lambda: np.zeros(3))
+    """float64 (3,): luma and chroma."""
+    known: float = 0.0
+    """0 to 1."""
+    _frames: int = 0
+
+    def see(self, away: Points, reaches: Points, outside: Points, rim: float, up: float) -> None:
+        """Take in what a frame shows.
+
+        away (a,): directions, radians. reaches (a, 4): how far mesh, region, hairline and scalp reach in each, pixels.
+        outside (a, 4): sums of the colours just outside the region, within the breadth of its soft rim, and their
+        number. up: direction of the crown, radians.
+        """
+        region, scalp = reaches[:, 1], reaches[:, 3]
+        apart = np.degrees(_apart(away, up))
+        weights = np.clip((scalp - region) / rim, 0, 1) * np.exp(-0.5 * (apart / _ABOVE) ** 2) * (outside[:, 3] > 0)
+        total = float(weights.sum())
+        known = 0.0
+        self._frames += 1
+        share = max(_NEWEST, 1 / self._frames)
+        if total > 0:
+            weights /= total
+            colours = outside[:, :3] / np.maximum(outside[:, 3:], 1)
+            order = np.argsort(colours[:, 0], kind="stable")
+            halved = np.diff(np.clip(np.cumsum(weights[order]), 0.25, 0.75), prepend=0.25)
+            colour = 2 * (halved @ colours[order])
+            spread = float(weights @ np.abs(colours - colour).sum(axis=1))
+            known = min(total / _ENOUGH, 1.0) * min(max((_UNLIKE[1] - spread) / (_UNLIKE[1] - _UNLIKE[0]), 0.0), 1.0)
+            if known > 0:  # of a colour that was hardly known little is left
+                weight = share * known / (share * known + (1 - share) * self.known)
+                self.colour = self.colour + weight * (colour - self.colour)
+        self.known += share * (known - self.known)
+
+    def grown(self, away: Points, reaches: Points, soft: float, up: float) -> Points:
+        """How much of what lies between hairline and scalp is hair in each direction, (a,), 0 to 1. soft: breadth of
+        the hairline, pixels."""
+        sides = smooth_step((_SIDES[1] - np.degrees(_apart(away, up))) / (_SIDES[1] - _SIDES[0]))
+        bears: Points = self.known * np.clip((reaches[:, 3] - reaches[:, 2]) / soft, 0, 1) * sides
+        return bears
+
+
+def _apart(away: Points, up: float) -> Points:
+    """Angles between directions (a,) and one, radians."""
+    apart: Points = np.abs((away - up + np.pi) % (2 * np.pi) - np.pi)
+    return apart
 
 
 @kernel

@@ -16,7 +16,7 @@ from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
-from streamdeid.render.posed_hair import SCALP, HairPlace, hair_in
+from streamdeid.render.posed_hair import SCALP, HairColour, HairPlace
 from streamdeid.render.posed_light import PosedLight
 from streamdeid.render.posed_region import HAIRLINE, face_ellipse, holding
 from tests.drawn_faces import some_identity
@@ -33,7 +33,13 @@ def _told(colours: Points, scalp: float = 30.0) -> tuple[Points, Points]:
     upper = np.where(_APART < 80, scalp, 0.0)
     reaches = np.column_stack([np.full(_ANGLES, 12.0), np.full(_ANGLES, 20.0), np.full(_ANGLES, 15.0), upper])
     outside = np.column_stack([3 * colours, np.full(_ANGLES, 3.0)])
-    return hair_in(_AWAY, reaches, outside, 3.0, 1.5, _UP)
+    return _hair(reaches, outside)
+
+
+def _hair(reaches: Points, outside: Points) -> tuple[Points, Points]:
+    hair = HairColour()
+    hair.see(_AWAY, reaches, outside, 3.0, _UP)
+    return hair.grown(_AWAY, reaches, 1.5, _UP), hair.colour
 
 
 def test_black_hair_before_a_white_wall_is_black_above_and_none_is_below() -> None:
@@ -48,7 +54,7 @@ def test_there_is_none_where_no_scalp_reaches_beyond_the_region_or_nothing_is_fr
     colours = np.where(_APART[:, None] < 60, BLACK, WALL)
     assert not _told(colours, scalp=19.0)[0].any()
     reaches = np.column_stack([np.full(_ANGLES, side) for side in (12.0, 20.0, 15.0, 30.0)])
-    assert not hair_in(_AWAY, reaches, np.zeros((_ANGLES, 4)), 3.0, 1.5, _UP)[0].any()
+    assert not _hair(reaches, np.zeros((_ANGLES, 4)))[0].any()
 
 
 def test_there_is_none_where_half_of_what_is_above_is_a_chair() -> None:
@@ -57,6 +63,29 @@ def test_there_is_none_where_half_of_what_is_above_is_a_chair() -> None:
     few = np.where((_APART < 6)[:, None], WALL, BLACK)  # a lamp's gleam
     bears, colour = _told(few)
     assert bears.max() > 0 and np.allclose(colour, BLACK, atol=1)
+
+
+def test_what_frames_tell_is_a_running_mean_in_which_doubtful_ones_count_little() -> None:
+    reaches = np.column_stack([np.full(_ANGLES, side) for side in (12.0, 20.0, 15.0, 30.0)])
+    black, wall, mixed = (
+        np.column_stack([colours, np.ones(_ANGLES)])
+        for colours in (
+            np.tile(BLACK, (_ANGLES, 1)),
+            np.tile(WALL, (_ANGLES, 1)),
+            np.where((_AWAY - 1.5 * np.pi > 0)[:, None], CHAIR, BLACK),
+        )
+    )
+    hair = HairColour()
+    for _ in range(10):
+        hair.see(_AWAY, reaches, black, 3.0, _UP)
+    assert hair.known == 1 and np.allclose(hair.colour, BLACK)
+    hair.see(_AWAY, reaches, mixed, 3.0, _UP)
+    assert hair.known == pytest.approx(0.8) and np.allclose(hair.colour, BLACK)
+    hair.see(_AWAY, reaches, wall, 3.0, _UP)
+    assert 0 < hair.colour[0] - BLACK[0] < 0.3 * (WALL - BLACK)[0]
+    for _ in range(40):
+        hair.see(_AWAY, reaches, wall, 3.0, _UP)
+    assert hair.known > 0.99 and np.allclose(hair.colour, WALL, atol=0.5)
 
 
 def _view(yaw: float, roll: float = 0.0) -> HeadPose:
