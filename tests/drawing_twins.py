@@ -166,16 +166,23 @@ def rim_filled(
 
 
 def region_filled(
-    drawn: Floats, covered: NDArray[Any], place: Floats, reaches: Floats, colours: Floats, line: Floats, numbers: Floats
+    drawn: Floats,
+    covered: NDArray[Any],
+    place: Floats,
+    reaches: Floats,
+    colours: Floats,
+    line: Floats,
+    hair_line: Floats,
+    numbers: Floats,
 ) -> Floats:
     """One plane (h, w, c) of a posed face, filled where a mesh (h, w) does not cover it and softened at its rim.
 
     place (h, w, 2): where each pixel lies, pixels of luma. reaches (a, 5): of mesh, region, hairline and scalp by
     direction, and how much hair there is. colours (a, 3, c): skin, what is outside as it is at the region's edge, and
-    as it is at the mesh. line: of a profile. numbers: middle x, y, rim, inset, background, edge, hairline, and this
-    plane's colour of hair (c,).
+    as it is at the mesh. line, hair_line: of a profile, and of where hair ends beside it. numbers: middle x, y, rim,
+    inset, background, edge, hairline, breadth of the hair's line, and this plane's colour of hair (c,).
     """
-    mx, my, rim, inset, behind, edge, soft_hair, *hair = numbers
+    mx, my, rim, inset, behind, edge, soft_hair, hair_edge, *hair = numbers
     out, count = drawn.astype(float).copy(), len(reaches)
     angles = 2 * np.pi * np.arange(count + 1) / count
     ring = [np.concatenate([values, values[:1]]) for values in reaches.T]
@@ -200,9 +207,10 @@ def region_filled(
             t = np.clip(((r - mesh) / max(end - mesh, 1.0) - 0.1) / 0.6, 0, 1)
             base = skin + t * t * (3 - 2 * t) * (there - skin)
             bald = base + share * (there - base)
-            grown, beyond = (float(np.clip((r - line) / soft_hair + 0.5, 0, 1)) for line in (hairline, scalp))
+            grown, beyond = (float(np.clip((r - limit) / soft_hair + 0.5, 0, 1)) for limit in (hairline, scalp))
             head = (1 - beyond) * ((1 - grown) * skin + grown * np.array(hair)) + beyond * at_edge
-            out[row, column] = bald + bears * (1 - share) * (head - bald)
+            before = behind * np.clip((hair_line[0] * x + hair_line[1] * y + hair_line[2]) / hair_edge, 0, 1)
+            out[row, column] = bald + bears * (1 - before) * (head - bald)
     return out
 
 

@@ -81,6 +81,8 @@ class Rim:
     """float32 (d,): how far outside its place the material is taken from, shares of the width."""
     tone: Pixels
     """float32 (d,): luma of the material."""
+    bare: Pixels
+    """float32 (d,): luma of the new face's skin inside the rim."""
     skin: Pixels
     """float32 (d, 3): Y, U and V of the skin above the rim minus those of the new skin below it."""
 
@@ -110,7 +112,14 @@ class Hairline:
         self._age += 1
         rim, wide, flat = self._rim, np.float32(width), np.float32(1 - turn[1])
         planes = original.y, original.u, original.v
-        scaled = wide * np.minimum(rim.depth, most), wide * rim.shift, rim.tone, flat * rim.skin, _FADE * width
+        scaled = (
+            wide * np.minimum(rim.depth, most),
+            wide * rim.shift,
+            rim.tone,
+            rim.bare,
+            flat * rim.skin,
+            _FADE * width,
+        )
         moved_inwards(
             patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, reach, *scaled, TURNS
         )
@@ -130,7 +139,8 @@ def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim 
         )
     shift = shifts(depth, thickness)
     # The depth is no larger than the material outside: repeated, the material would be a pattern.
-    return Rim(np.minimum(depth, shift / np.float32(_SPARE)), shift, material[:, 0].copy(), skin.astype(np.float32))
+    deep, bare = np.minimum(depth, shift / np.float32(_SPARE)), drawn[:, :_NEXT, 0].mean(axis=1)
+    return Rim(deep, shift, material[:, 0].copy(), bare, skin.astype(np.float32))
 
 
 def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], most: Pixels) -> tuple[Pixels, Pixels, Pixels]:

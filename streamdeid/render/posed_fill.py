@@ -38,6 +38,8 @@ _LOWER = 0.6
 At 1 boys had the foreheads of men (cctv_classroom), at 0.1 men had caps (friends2)."""
 _HAIRLINE = 0.1
 """Breadth of the lines between skin and hair, and hair and background, share of the face's width."""
+_ENDS = 0.15
+"""Distance from the profile's line, drawn out beyond the forehead, over which hair ends, share of the face's width."""
 _TURN = 2 * np.pi / _ANGLES
 _AWAY = _TURN * np.arange(_ANGLES, dtype=np.float64)
 
@@ -56,6 +58,8 @@ def _blurring(breadth: float) -> Points:
 
 
 _BLUR, _BLUR_WIDE = _blurring(_NEAR), _blurring(_WIDE)
+_EVEN = _BLUR / _BLUR.sum(axis=1, keepdims=True)
+"""The first blur for what every angle has: a hairline beside a profile had teeth."""
 
 
 @dataclass(frozen=True)
@@ -99,18 +103,21 @@ def filled(
     around = outside if outside[:, 3].any() else skin
     colours = np.concatenate([_carried(skin), _carried(around), _carried(around, _BLUR_WIDE)], axis=1)
     up = float(np.arctan2(*(hair.crown - origin - middle)[::-1]))
-    reaches[:, 2] = reaches[:, 0] + _LOWER * (reaches[:, 2] - reaches[:, 0])
+    reaches[:, 2] = _EVEN @ (reaches[:, 0] + _LOWER * (reaches[:, 2] - reaches[:, 0]))
     hairline = max(1.5, _HAIRLINE * width)
     hue.see(_AWAY, reaches, outside, rim, up)
-    reaches = np.column_stack([reaches, hue.grown(_AWAY, reaches, hairline, up)])
+    reaches = np.column_stack([reaches, _EVEN @ hue.grown(_AWAY, reaches, hairline, up)])
     line = profile.line
     line[2] += line[:2] @ origin
     line[5] += line[3:5] @ origin
     inset, edge = max(1.0, _INSET * width), max(1.0, _EDGE * width)
-    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, *hue.colour])
+    ends = _ENDS * width
+    hair_line = line.copy()
+    hair_line[2] += ends
+    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, ends, *hue.colour])
     y, uv = patch.y[:, :, None].copy(), patch.uv.copy()
-    _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, numbers)
-    _fill(uv, patch.covered, 2, 1, reaches, colours, line, numbers)
+    _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, hair_line, numbers)
+    _fill(uv, patch.covered, 2, 1, reaches, colours, line, hair_line, numbers)
     weights = cv2.dilate(inside, np.ones((6, 6), np.uint8), anchor=(2, 2))[::2, ::2].astype(np.float32)
     _feather(weights, reaches, numbers)
     whole = np.ones_like(patch.covered), np.ones_like(patch.covered_luma)
@@ -197,16 +204,17 @@ def _look_outside(luma, u, v, barred, x0, y0, middle, reaches, beyond, seen):  #
 
 
 @kernel
-def _fill(out, covered, scale, first, reaches, colours, line, numbers):  # type: ignore[no-untyped-def]
+def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers):  # type: ignore[no-untyped-def]
     """Fill a plane (h, w, c), `scale` times as coarse as luma, where the mesh does not cover it (h, w).
 
     The rim of the mesh blends into the filling. reaches (a, 5): of mesh, region, hairline and scalp, and how much of
     what lies between the last two is hair. colours (a, 9): skin, what is outside as it is at the region's edge, and as
     it is at the mesh; this plane's colours begin at the number `first` in each. numbers: the middle, breadths of the
-    region's rim and the mesh's, background beyond the profile, breadths of its line and the hairline, colour of hair.
+    region's rim and the mesh's, background beyond the profile, breadths of its line, the hairline and the hair's line
+    (beside the profile), colour of hair.
     """
     height, width, channels = out.shape
-    mx, my, rim, inset, behind, edge, soft_hair = numbers[:7]
+    mx, my, rim, inset, behind, edge, soft_hair, hair_edge = numbers[:8]
     near, far = reaches[:, 0].min() - inset, reaches[:, 1].max() + rim + 2
     for y in range(height):
         for x in range(width):
@@ -227,7 +235,8 @@ def _fill(out, covered, scale, first, reaches, colours, line, numbers):  # type:
             outwards = min(max((r - mesh) / max(end - mesh, 1.0), 0.0), 1.0)
             hairline = reaches[a, 2] + f * (reaches[b, 2] - reaches[a, 2])
             scalp = reaches[a, 3] + f * (reaches[b, 3] - reaches[a, 3])
-            bears = (reaches[a, 4] + f * (reaches[b, 4] - reaches[a, 4])) * (1 - share)
+            before = behind * share_beyond(px, py, hair_line, hair_edge, True) if behind > 0 else 0.0
+            bears = (reaches[a, 4] + f * (reaches[b, 4] - reaches[a, 4])) * (1 - before)
             grown = min(max((r - hairline) / soft_hair + 0.5, 0.0), 1.0)
             beyond = min(max((r - scalp) / soft_hair + 0.5, 0.0), 1.0)
             for c in range(channels):
@@ -238,7 +247,7 @@ def _fill(out, covered, scale, first, reaches, colours, line, numbers):  # type:
                 value = skin
                 if not covered[y, x]:
                     value += away * (there - skin)
-                    head = skin + grown * (numbers[7 + first + c] - skin)
+                    head = skin + grown * (numbers[8 + first + c] - skin)
                     value += bears * (head + beyond * (at_edge - head) - value)
                 out[y, x, c] += soft * (value - out[y, x, c])
 

@@ -32,7 +32,7 @@ _BROW = 30.0, -42.0
 """What lies at less depth, and below this line, is forehead."""
 _ABOVE = 40.0
 """Angle from the direction of the crown at which the colour beside the region counts 0.6, degrees."""
-_SIDES = 45.0, 100.0
+_SIDES = 40.0, 85.0
 """Angle from the crown at which hair begins to go over into what is beside a face, and where there is none, degrees."""
 _ENOUGH = 1.0
 """Sum of weights of directions from which the colour is fully known."""

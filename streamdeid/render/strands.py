@@ -16,6 +16,9 @@ _BROKEN = (0.55, 1.35)
 _STRANDS = (0.45, 16.0)
 """How much farther a dark strand reaches and a light one ends sooner, share of the depth; and the difference from the
 material's mean, grey levels, at which they do so in full."""
+_OTHER = 24.0
+"""What is moved and lies on the other side of the new skin than the material, by so many grey levels of luma, is none
+of it: hair and the dark behind a bright forehead came in as dots (stage_and_audience)."""
 _APART = 0.08
 """Distance between a place of a strand and its neighbours that are looked at with it, as a share of the fade."""
 _LOWEST = -0.35
@@ -53,6 +56,7 @@ def moved_inwards(
     depth: Pixels,
     shift: Pixels,
     tone: Pixels,
+    bare: Pixels,
     skin: Pixels,
     fade: float,
     table: NDArray[np.float64],
@@ -60,8 +64,8 @@ def moved_inwards(
     """Lay what is outside the rim over the inside, moved along the rays, in place.
 
     luma (h, w), chroma (ceil(h / 2), ceil(w / 2), 2): of a patch at `origin` of the planes. depth and shift (d,):
-    pixels; tone (d,): luma of the material; skin (d, 3): added to the tones of the new skin next to the rim, falling to
-    nothing at `fade` pixels. table: TURNS.
+    pixels; tone, bare (d,): luma of the material and of the new skin that it is laid over; skin (d, 3): added to the
+    tones of the new skin next to the rim, falling to nothing at `fade` pixels. table: TURNS.
     """
     count = len(angles)
     luma_of = planes[0]
@@ -134,6 +138,10 @@ def moved_inwards(
                     t += _STRANDS[0] * min(max(strand, -1.0), 1.0)
                 t = min(max(t / (_BROKEN[1] - _BROKEN[0]), 0.0), 1.0)
                 weight = np.float32(1 - t * t * (3 - 2 * t))
+                under = bare[a] + share * (bare[b] - bare[a])
+                other = value - under if tone[a] + share * (tone[b] - tone[a]) < under else under - value
+                if other > 0:
+                    weight *= np.float32(max(1 - other / _OTHER, 0.0))
                 if plane == 0:
                     luma[row, column] += weight * (value - luma[row, column])
                 else:

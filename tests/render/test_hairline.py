@@ -156,7 +156,8 @@ def test_moved_material_is_that_of_a_slow_twin() -> None:
     shift, tone = np.full(count, 6.0, np.float32), np.full(count, 50.0, np.float32)
     skin = rng.uniform(-4, 4, (count, 3)).astype(np.float32)
     luma, chroma = np.full((40, 40), 150, np.float32), np.full((20, 20, 2), 120, np.float32)
-    rays = angles, rim, depth, shift, tone, skin, 5.0, strands.TURNS
+    bare = np.full(count, 62.0, np.float32)  # the brightest of the material are none of it
+    rays = angles, rim, depth, shift, tone, bare, skin, 5.0, strands.TURNS
     strands.moved_inwards(luma, chroma, covered, (plane, half, half), (12, 12), (20.0, 20.0), *rays)
     for row, column in np.ndindex(luma.shape):
         assert luma[row, column] == pytest.approx(
@@ -211,4 +212,5 @@ def moved_twin(
     reach, levels = strands._STRANDS
     strand = reach * np.clip(((source + sum(around)) / 5 - 50.0) / levels, -1, 1)
     t = float(np.clip((inner / deep + strand - first) / (last - first), 0, 1))
-    return value + (1 - t * t * (3 - 2 * t)) * (source - value)
+    own = np.clip(1 - (source - 62.0) / strands._OTHER, 0, 1)
+    return value + own * (1 - t * t * (3 - 2 * t)) * (source - value)

@@ -35,13 +35,14 @@ def test_the_region_is_filled_as_the_twin_fills_it(seed: int) -> None:
         [rng.uniform(*range_, _ANGLES) for range_ in ((7, 9), (10, 12), (8, 10), (9, 13), (0, 1))]
     )
     colours, hair = rng.uniform(0, 255, (_ANGLES, 3, 3)), rng.uniform(0, 255, 3)
+    hair_line = np.array([0.9, -0.3, -5.0, 0.02, 0.06, -0.4])
     line = np.array([0.9, -0.3, -9.0, 0.02, 0.06, -0.4])
-    numbers = np.array([*middle, 3.0, 2.0, rng.uniform(0, 1), 1.5, 1.8])
+    numbers = np.array([*middle, 3.0, 2.0, rng.uniform(0, 1), 1.5, 1.8, 3.5])
     first = 0 if scale == 1 else 1
     own = colours[:, :, first : first + channels]
     its = np.concatenate([numbers, hair[first : first + channels]])
-    wanted = drawing_twins.region_filled(drawn, covered, place, reaches, own, line, its)
-    told = colours.reshape(_ANGLES, 9), line, np.concatenate([numbers, hair])
+    wanted = drawing_twins.region_filled(drawn, covered, place, reaches, own, line, hair_line, its)
+    told = colours.reshape(_ANGLES, 9), line, hair_line, np.concatenate([numbers, hair])
     _fill(drawn, covered, scale, first, reaches, *told)
     assert np.abs(drawn - wanted).max() < 0.05
 
