@@ -384,7 +384,7 @@ def _width(plan: Plan) -> float:
     """Width of the face in pixels, of its outline or pose where known: the detector's box of a far face can be larger
     than a near one's."""
     if plan.level is Level.POSED and plan.posed is not None:
-        return plan.posed.box[2] - plan.posed.box[0]
+        return plan.posed.pose.size
     face = plan.track.face
     x0, _, x1, _ = (face.outline if plan.level in FACES and face is not None else None) or plan.track.box
     return x1 - x0

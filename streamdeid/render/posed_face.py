@@ -133,6 +133,11 @@ class PosedMemory:
         return own + turned * (plain - own) if turned > 0 else own
 
 
+def rim_of(size: float) -> float:
+    """Breadth of the soft rim outside the region of a face of so many pixels' width, pixels."""
+    return max(_LEAST_RIM, _RIM * size)
+
+
 def render_posed_face(
     out: Planes,
     original: Planes,
@@ -159,7 +164,7 @@ def render_posed_face(
     solid, shape = memory.shape(face, head.gesture, frame)
     mesh = seen_by(solid, view)
     region = head.region(frame, mesh)
-    rim = max(_LEAST_RIM, _RIM * pose.size)
+    rim = rim_of(pose.size)
     room = 2 * rim + 4
     corners = np.stack([region.min(axis=0) - room, region.max(axis=0) + room])
     memory.light.read(original, view, head.ellipse, frame.skin, face)
@@ -178,8 +183,8 @@ def render_posed_face(
         _render_eyes(patch, shape, view, lit, narrowed(pose.yaw), frame.fitting.model)
     if head.gesture.gape > 0 and memory.light.mask.shown == 0:
         _render_mouth(patch, head.gesture, view, frame.fitting.model)
-    profile, hair = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
-    whole = filled(rendered, mesh, out, region, rim, profile, hair, memory.hair, others)
+    profile, place = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
+    whole = filled(rendered, mesh, out, region, rim, profile, place, memory.hair, others)
     if whole is None:
         return None
     if pose.size >= _GRAIN_FROM:

@@ -1,8 +1,8 @@
 """Filling of a posed face's region beside its mesh: skin beside the face, the background beyond the profile.
 
 All values depend on the direction from the middle of the head: how far the mesh, the hairline, the scalp and the
-region reach, the skin at the mesh's rim, and what is published just outside the region. No pixel of the picture inside
-the region is looked at.
+region reach, the skin at the mesh's rim, and what is published just outside the region, of which the colour of the hair
+is a mean over frames. No pixel of the picture inside the region is looked at.
 """
 
 from __future__ import annotations
@@ -79,22 +79,22 @@ def filled(
     region: Points,
     rim: float,
     profile: RimProfile,
-    hair: HairPlace,
-    hue: HairColour,
+    place: HairPlace,
+    hair: HairColour,
     others: Sequence[Points] = (),
 ) -> Filled | None:
     """The rendered head with the rest of its region filled; None when nothing of its skin can be seen.
 
     mesh (m, 3): what was rendered, pixels of the picture. out: the picture as it is published so far. region (n, 2):
     convex, its corners in turn, pixels of the picture. rim: breadth of the soft rim outside the region, pixels. others:
-    regions (k, 2) of heads from which nothing may be taken. hue: takes in what this frame shows of the hair.
+    regions (k, 2) of heads from which nothing may be taken. hair: takes in what this frame shows.
     """
     patch, origin = solid.patch, np.array([solid.patch.x0, solid.patch.y0], np.float64)
     inside = _mask(patch, (region,))
     barred = _mask(patch, (region, *others)) if others else inside
     middle, width = mesh[:, :2].mean(axis=0) - origin, float(np.ptp(mesh[:, 0]))
     reaches = np.zeros((_ANGLES, 4))
-    _reach(middle, region - origin, hair.face - origin, hair.scalp - origin, patch.covered_luma, reaches)
+    _reach(middle, region - origin, place.face - origin, place.scalp - origin, patch.covered_luma, reaches)
     skin, outside = np.zeros((_ANGLES, 4)), np.zeros((_ANGLES, 4))
     _look_inside(patch.y, patch.uv, patch.covered_luma, patch.covered, middle, reaches, width * _DEPTHS, skin)
     _look_outside(out.y, out.u, out.v, barred, patch.x0, patch.y0, middle, reaches, 1 + rim * _OUTSIDE, outside)
@@ -102,11 +102,14 @@ def filled(
         return None
     around = outside if outside[:, 3].any() else skin
     colours = np.concatenate([_carried(skin), _carried(around), _carried(around, _BLUR_WIDE)], axis=1)
-    up = float(np.arctan2(*(hair.crown - origin - middle)[::-1]))
+    up = float(np.arctan2(*(place.crown - origin - middle)[::-1]))
     reaches[:, 2] = _EVEN @ (reaches[:, 0] + _LOWER * (reaches[:, 2] - reaches[:, 0]))
     hairline = max(1.5, _HAIRLINE * width)
-    hue.see(_AWAY, reaches, outside, rim, up)
-    reaches = np.column_stack([reaches, _EVEN @ hue.grown(_AWAY, reaches, hairline, up)])
+    hair.see(_AWAY, reaches, outside, rim, up)
+    bears = _EVEN @ hair.grown(_AWAY, reaches, hairline, up)
+    # Hair ends by becoming less, not where rays begin to miss the scalp: between two rays that was an edge.
+    scalp = _carried_reach(reaches[:, 3])
+    reaches = np.column_stack([reaches[:, :3], scalp, bears])
     line = profile.line
     line[2] += line[:2] @ origin
     line[5] += line[3:5] @ origin
@@ -114,7 +117,7 @@ def filled(
     ends = _ENDS * width
     hair_line = line.copy()
     hair_line[2] += ends
-    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, ends, *hue.colour])
+    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, ends, *hair.colour])
     y, uv = patch.y[:, :, None].copy(), patch.uv.copy()
     _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, hair_line, numbers)
     _fill(uv, patch.covered, 2, 1, reaches, colours, line, hair_line, numbers)
@@ -141,6 +144,15 @@ def _carried(seen: Points, blur: Points = _BLUR) -> Points:
     blurred = blur @ seen
     colours: Points = blurred[:, :3] / blurred[:, 3:]
     return colours
+
+
+def _carried_reach(reach: Points) -> Points:
+    """Reaches (a,) with those of the nearest directions where there are none."""
+    there = reach > 0
+    if not there.any():
+        return reach
+    carried: Points = np.where(there, reach, (_BLUR @ reach) / (_BLUR @ there))
+    return carried
 
 
 @kernel
@@ -233,12 +245,16 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
             away = t * t * (3 - 2 * t)
             away += share * (1 - away)
             outwards = min(max((r - mesh) / max(end - mesh, 1.0), 0.0), 1.0)
-            hairline = reaches[a, 2] + f * (reaches[b, 2] - reaches[a, 2])
-            scalp = reaches[a, 3] + f * (reaches[b, 3] - reaches[a, 3])
-            before = behind * share_beyond(px, py, hair_line, hair_edge, True) if behind > 0 else 0.0
-            bears = (reaches[a, 4] + f * (reaches[b, 4] - reaches[a, 4])) * (1 - before)
-            grown = min(max((r - hairline) / soft_hair + 0.5, 0.0), 1.0)
-            beyond = min(max((r - scalp) / soft_hair + 0.5, 0.0), 1.0)
+            bears, grown, beyond = 0.0, 0.0, 0.0
+            if not covered[y, x]:
+                bears = reaches[a, 4] + f * (reaches[b, 4] - reaches[a, 4])
+            if bears > 0:
+                if behind > 0:
+                    bears *= 1 - behind * share_beyond(px, py, hair_line, hair_edge, True)
+                hairline = reaches[a, 2] + f * (reaches[b, 2] - reaches[a, 2])
+                scalp = reaches[a, 3] + f * (reaches[b, 3] - reaches[a, 3])
+                grown = min(max((r - hairline) / soft_hair + 0.5, 0.0), 1.0)
+                beyond = min(max((r - scalp) / soft_hair + 0.5, 0.0), 1.0)
             for c in range(channels):
                 skin = colours[a, first + c] + f * (colours[b, first + c] - colours[a, first + c])
                 there = colours[a, 6 + first + c] + f * (colours[b, 6 + first + c] - colours[a, 6 + first + c])
@@ -247,6 +263,7 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
                 value = skin
                 if not covered[y, x]:
                     value += away * (there - skin)
+                if bears > 0:
                     head = skin + grown * (numbers[8 + first + c] - skin)
                     value += bears * (head + beyond * (at_edge - head) - value)
                 out[y, x, c] += soft * (value - out[y, x, c])

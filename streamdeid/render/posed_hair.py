@@ -3,15 +3,14 @@
 A region reaches over the hairline. What is published beside its upper edge is hair above and a wall or a floor at the
 sides; a mean of both is the hair of an old man. So where the mean head bears hair, from the hairline to the scalp's
 outline, the filling has the one colour that is published just above the region, as far as the scalp reaches beyond it
-there. Nothing of the picture inside the region is looked at. Where no hair can be seen beyond the region nothing is
-told.
+there. Whether that is hair, a cap or bald skin is not asked. Nothing of the picture inside the region is looked at.
+Where the scalp reaches nowhere beyond the region, or directions disagree, there is no colour but that of frames before.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import cv2
 import numpy as np
 
 from streamdeid.aam.pose import HeadPose
@@ -19,23 +18,24 @@ from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.core.arrays import Points
 from streamdeid.core.kernel_cache import kernel
-from streamdeid.render.posed_region import HAIRLINE
+from streamdeid.render.posed_region import HAIRLINE, convex
 
 _MIDDLE, _RADII = np.array([99.5, 40.0, 118.0]), np.array([116.0, 140.0, 147.0])
 """Ellipsoid of the mean head with its hair, pixels of the model's frame and depth. A frame's pixel is 0.7 mm of a mean
-head: 152 mm broad, 195 long and 228 from chin to vertex (means of men and women in anthropometric surveys), and short
-hair."""
+head; a bare one is some 152 mm broad, 195 long and 228 from chin to vertex, and the rest is short hair. With sides of
+110 instead of 116 hair was no different (`posed_tone`, seven clips)."""
 _POINTS = 160
 _EARS, _NAPE, _BACK = 30.0, 130.0, 150.0
 """How far down the frame hair grows before and behind the depth of the ears, and that depth, pixels of the frame."""
 _BROW = 30.0, -42.0
 """What lies at less depth, and below this line, is forehead."""
-_ABOVE = 40.0
+_ABOVE = 30.0
 """Angle from the direction of the crown at which the colour beside the region counts 0.6, degrees."""
 _SIDES = 40.0, 85.0
 """Angle from the crown at which hair begins to go over into what is beside a face, and where there is none, degrees."""
-_ENOUGH = 1.0
-"""Sum of weights of directions from which the colour is fully known."""
+_ENOUGH = 0.3
+"""Share of the weights of all directions from which the colour is fully known: of a head that nods up only the flanks
+of the scalp reach beyond the region, and they show the wall."""
 _NEWEST = 0.2
 """Weight of the newest frame in the running means, as soon as there are enough for that."""
 _UNLIKE = 20.0, 40.0
@@ -59,7 +59,8 @@ def _scalp() -> Points:
 SCALP = _scalp()
 """float64 (n, 3): points of the mean head that bear hair, pixels of the model's frame and depth."""
 CROWN = np.array([[99.5, -95.0, 20.0]])
-"""A point above the forehead."""
+"""float64 (1, 3): the point of the mean head, pixels of the model's frame and depth, whose direction is upwards."""
+_ALL = np.concatenate([HAIRLINE, SCALP, CROWN])
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,15 @@ class HairPlace:
     scalp: Points
     """float64 (m, 2): hull of what bears hair."""
     crown: Points
-    """float64 (2,)"""
+    """float64 (2,): where `CROWN` is seen."""
 
     @classmethod
     def of(cls, view: HeadPose, mesh: Points) -> HairPlace:
         """The place on the mean head at a view. mesh (m, 3): the face that is rendered there, pixels."""
-        scalp, line, crown = (seen_by(points, view)[:, :2] for points in (SCALP, HAIRLINE, CROWN))
-        return cls(_hull(np.concatenate([mesh[:, :2], line])), _hull(scalp), crown[0])
+        seen = seen_by(_ALL, view)[:, :2]
+        return cls(
+            convex(np.concatenate([mesh[:, :2], seen[: len(HAIRLINE)]])), convex(seen[len(HAIRLINE) : -1]), seen[-1]
+        )
 
 
 @dataclass
@@ -91,35 +94,35 @@ class HairColour:
     _frames: int = 0
 
     def see(self, away: Points, reaches: Points, outside: Points, rim: float, up: float) -> None:
-        """Take in what a frame shows.
+        """Take in what a frame shows; where nothing is free above the region, nothing changes.
 
         away (a,): directions, radians. reaches (a, 4): how far mesh, region, hairline and scalp reach in each, pixels.
         outside (a, 4): sums of the colours just outside the region, within the breadth of its soft rim, and their
         number. up: direction of the crown, radians.
         """
-        region, scalp = reaches[:, 1], reaches[:, 3]
-        apart = np.degrees(_apart(away, up))
-        weights = np.clip((scalp - region) / rim, 0, 1) * np.exp(-0.5 * (apart / _ABOVE) ** 2) * (outside[:, 3] > 0)
+        near = np.exp(-0.5 * (np.degrees(_apart(away, up)) / _ABOVE) ** 2)
+        weights = np.clip((reaches[:, 3] - reaches[:, 1]) / rim, 0, 1) * near * (outside[:, 3] > 0)
         total = float(weights.sum())
-        known = 0.0
+        if total <= 0:
+            return
+        weights /= total
+        colours = outside[:, :3] / np.maximum(outside[:, 3:], 1)
+        order = np.argsort(colours[:, 0], kind="stable")
+        halved = np.diff(np.clip(np.cumsum(weights[order]), 0.25, 0.75), prepend=0.25)
+        colour = 2 * (halved @ colours[order])
+        spread = float(weights @ np.abs(colours - colour).sum(axis=1))
+        agreed = min(max((_UNLIKE[1] - spread) / (_UNLIKE[1] - _UNLIKE[0]), 0.0), 1.0)
+        known = agreed * min(total / (_ENOUGH * float(near.sum())), 1.0)
         self._frames += 1
         share = max(_NEWEST, 1 / self._frames)
-        if total > 0:
-            weights /= total
-            colours = outside[:, :3] / np.maximum(outside[:, 3:], 1)
-            order = np.argsort(colours[:, 0], kind="stable")
-            halved = np.diff(np.clip(np.cumsum(weights[order]), 0.25, 0.75), prepend=0.25)
-            colour = 2 * (halved @ colours[order])
-            spread = float(weights @ np.abs(colours - colour).sum(axis=1))
-            known = min(total / _ENOUGH, 1.0) * min(max((_UNLIKE[1] - spread) / (_UNLIKE[1] - _UNLIKE[0]), 0.0), 1.0)
-            if known > 0:  # of a colour that was hardly known little is left
-                weight = share * known / (share * known + (1 - share) * self.known)
-                self.colour = self.colour + weight * (colour - self.colour)
+        if known > 0:  # of a colour that was hardly known little is left
+            weight = share * known / (share * known + (1 - share) * self.known)
+            self.colour = self.colour + weight * (colour - self.colour)
         self.known += share * (known - self.known)
 
     def grown(self, away: Points, reaches: Points, soft: float, up: float) -> Points:
-        """How much of what lies between hairline and scalp is hair in each direction, (a,), 0 to 1. soft: breadth of
-        the hairline, pixels."""
+        """How much of what lies between hairline and scalp is hair in each direction, (a,), 0 to 1: less towards the
+        sides. soft: breadth of the hairline, pixels."""
         sides = smooth_step((_SIDES[1] - np.degrees(_apart(away, up))) / (_SIDES[1] - _SIDES[0]))
         bears: Points = self.known * np.clip((reaches[:, 3] - reaches[:, 2]) / soft, 0, 1) * sides
         return bears
@@ -133,8 +136,8 @@ def _apart(away: Points, up: float) -> Points:
 
 @kernel
 def reach_of(middle, dx, dy, corners):  # type: ignore[no-untyped-def]
-    """How far a convex polygon (n, 2) reaches from a place in a direction (dx, dy) of length 1, pixels; 0 where it does
-    not lie in that direction."""
+    """Where a ray from a place in a direction (dx, dy) of length 1 leaves a convex polygon (n, 2), pixels; 0 where it
+    never meets it. The place may lie outside."""
     far = 0.0
     for i in range(len(corners)):
         ax, ay = corners[i - 1, 0] - middle[0], corners[i - 1, 1] - middle[1]
@@ -144,7 +147,3 @@ def reach_of(middle, dx, dy, corners):  # type: ignore[no-untyped-def]
             share = before / (before - after)
             far = max(far, dx * (ax + share * (bx - ax)) + dy * (ay + share * (by - ay)))
     return far
-
-
-def _hull(points: Points) -> Points:
-    return cv2.convexHull(points.astype(np.float32)).reshape(-1, 2).astype(np.float64)

@@ -66,12 +66,17 @@ def posed_region(pose: KeypointPose, outline: HeadOutline, others: Sequence[Poin
     others: points (m, 2) in the picture that the region must hold with the same margin: ellipses, the surrogate's mesh.
     """
     head = seen_by(outline.points, pose.head_pose(outline.head))[:, :2]
-    hull = _hull(np.concatenate([head[: -len(HAIRLINE)], *others]))
+    hull = convex(np.concatenate([head[: -len(HAIRLINE)], *others]))
     reach = max(_LEAST, float(np.interp(pose.size, *_MARGINS)) * pose.size)
-    # No point of the circle's polygon is nearer than the margin.
-    grown = reach / np.cos(np.pi / len(_ROUND)) * _ROUND
     hair = head[-len(HAIRLINE) :, None] + _HAIR_MARGIN * pose.size * _ROUND
-    return _hull(np.concatenate([(hull[:, None] + grown).reshape(-1, 2), hair.reshape(-1, 2)]))
+    return convex(np.concatenate([grown(hull, reach), hair.reshape(-1, 2)]))
+
+
+def grown(corners: Points, reach: float) -> Points:
+    """Points (m, 2) whose hull holds all within a reach, pixels, of the points (n, 2)."""
+    # No point of the circle's polygon is nearer than the reach.
+    around: Points = (corners[:, None] + reach / np.cos(np.pi / len(_ROUND)) * _ROUND).reshape(-1, 2)
+    return around
 
 
 def holds(region: Points, points: Points) -> bool:
@@ -90,5 +95,6 @@ def holding(region: Points, points: Points) -> NDArray[np.bool_]:
     return inside
 
 
-def _hull(points: Points) -> Points:
+def convex(points: Points) -> Points:
+    """The convex hull (m, 2) of points (n, 2): its corners in turn."""
     return cv2.convexHull(points.astype(np.float32)).reshape(-1, 2).astype(np.float64)

@@ -139,9 +139,10 @@ def moved_inwards(
                 t = min(max(t / (_BROKEN[1] - _BROKEN[0]), 0.0), 1.0)
                 weight = np.float32(1 - t * t * (3 - 2 * t))
                 under = bare[a] + share * (bare[b] - bare[a])
-                other = value - under if tone[a] + share * (tone[b] - tone[a]) < under else under - value
-                if other > 0:
-                    weight *= np.float32(max(1 - other / _OTHER, 0.0))
+                side = tone[a] + share * (tone[b] - tone[a]) - under
+                other = under - value if side > 0 else value - under
+                if other > 0:  # material of the skin's own brightness has no other side
+                    weight *= np.float32(1 - min(abs(side) / _STRANDS[1], 1.0) * min(other / _OTHER, 1.0))
                 if plane == 0:
                     luma[row, column] += weight * (value - luma[row, column])
                 else:

@@ -143,7 +143,8 @@ def test_the_rim_is_where_the_cover_ends() -> None:
     assert np.allclose(reach, [reach_twin(covered, 40.0, 30.0, a) for a in angles], atol=0.6)
 
 
-def test_moved_material_is_that_of_a_slow_twin() -> None:
+@pytest.mark.parametrize("material", [50.0, 60.0, 95.0])
+def test_moved_material_is_that_of_a_slow_twin(material: float) -> None:
     rng = np.random.default_rng(5)
     size, count = 64, hairline.DIRECTIONS
     plane = rng.integers(20, 80, (size, size)).astype(np.uint8)
@@ -153,16 +154,25 @@ def test_moved_material_is_that_of_a_slow_twin() -> None:
     angles = (np.arange(count) * (2 * np.pi / count)).astype(np.float32)  # upright: up is -y
     rim = hairline.rays_to_rim(covered, 20.0, 20.0, angles)
     depth = np.where(np.arange(count) > count // 2, 4.0, 0.0).astype(np.float32)
-    shift, tone = np.full(count, 6.0, np.float32), np.full(count, 50.0, np.float32)
+    shift, tone = np.full(count, 6.0, np.float32), np.full(count, material, np.float32)
     skin = rng.uniform(-4, 4, (count, 3)).astype(np.float32)
     luma, chroma = np.full((40, 40), 150, np.float32), np.full((20, 20, 2), 120, np.float32)
-    bare = np.full(count, 62.0, np.float32)  # the brightest of the material are none of it
+    bare = np.full(count, 62.0, np.float32)  # new skin: what lies on its other side is no material
     rays = angles, rim, depth, shift, tone, bare, skin, 5.0, strands.TURNS
     strands.moved_inwards(luma, chroma, covered, (plane, half, half), (12, 12), (20.0, 20.0), *rays)
     for row, column in np.ndindex(luma.shape):
         assert luma[row, column] == pytest.approx(
-            moved_twin(row, column, plane, covered, rim, depth, skin), abs=1e-2
+            moved_twin(row, column, plane, covered, rim, depth, skin, material), abs=1e-2
         ), (row, column)
+
+
+def test_the_rim_knows_the_new_skin_that_material_is_laid_over() -> None:
+    seen = np.full((hairline.DIRECTIONS, hairline._OUTSIDE + hairline._INSIDE, 3), 60, np.float32)
+    drawn = np.full((hairline.DIRECTIONS, hairline._INSIDE, 3), 90, np.float32)
+    drawn[:, hairline._NEXT :] = 200
+    known = np.ones((hairline.DIRECTIONS, hairline._OUTSIDE), np.bool_)
+    rim = hairline.measured(seen, drawn, known, None, hairline.deepest(0.0, 0.0))
+    assert np.allclose(rim.bare, 90) and np.allclose(rim.tone, 60)
 
 
 def bilinear_twin(plane: NDArray[np.uint8], x: float, y: float) -> float:
@@ -180,6 +190,7 @@ def moved_twin(
     rim: NDArray[np.float32],
     depth: NDArray[np.float32],
     skin: NDArray[np.float32],
+    material: float,
 ) -> float:
     """Luma of one place of `test_moved_material_is_that_of_a_slow_twin`, straight from the definition."""
     value = 150.0
@@ -210,7 +221,8 @@ def moved_twin(
     around = [bilinear_twin(plane, *(place + d)) for d in ((-apart, 0), (apart, 0), (0, -apart), (0, apart))]
     first, last = strands._BROKEN
     reach, levels = strands._STRANDS
-    strand = reach * np.clip(((source + sum(around)) / 5 - 50.0) / levels, -1, 1)
+    strand = reach * np.clip(((source + sum(around)) / 5 - material) / levels, -1, 1)
     t = float(np.clip((inner / deep + strand - first) / (last - first), 0, 1))
-    own = np.clip(1 - (source - 62.0) / strands._OTHER, 0, 1)
+    other = np.clip((source - 62.0) * np.sign(62.0 - material) / strands._OTHER, 0, 1)
+    own = 1 - other * min(abs(material - 62.0) / levels, 1)
     return value + own * (1 - t * t * (3 - 2 * t)) * (source - value)

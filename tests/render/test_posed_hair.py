@@ -60,9 +60,21 @@ def test_there_is_none_where_no_scalp_reaches_beyond_the_region_or_nothing_is_fr
 def test_there_is_none_where_half_of_what_is_above_is_a_chair() -> None:
     half = np.where((_AWAY - 1.5 * np.pi > 0)[:, None], CHAIR, BLACK)
     assert not _told(half)[0].any()
-    few = np.where((_APART < 6)[:, None], WALL, BLACK)  # a lamp's gleam
+    few = np.where((np.abs(_APART - 34) < 2)[:, None], WALL, BLACK)  # a lamp's gleam
     bears, colour = _told(few)
     assert bears.max() > 0 and np.allclose(colour, BLACK, atol=1)
+
+
+def test_flanks_alone_tell_little_and_nothing_free_tells_nothing() -> None:
+    reaches = np.column_stack([np.full(_ANGLES, side) for side in (12.0, 20.0, 15.0, 30.0)])
+    wall, none = np.column_stack([np.tile(WALL, (_ANGLES, 1)), np.ones(_ANGLES)]), np.zeros((_ANGLES, 4))
+    flanks, hair = wall * (_APART[:, None] > 50), HairColour()
+    hair.see(_AWAY, reaches, flanks, 3.0, _UP)
+    assert hair.known < 0.4
+    hair = HairColour()
+    for seen in (none, wall, none, none):
+        hair.see(_AWAY, reaches, seen, 3.0, _UP)
+    assert hair.known == 1, "what was seen before stays, and the first sight counts in full"
 
 
 def test_what_frames_tell_is_a_running_mean_in_which_doubtful_ones_count_little() -> None:
@@ -116,30 +128,77 @@ def test_the_scalp_leaves_forehead_face_and_neck_free() -> None:
     assert (np.abs(x - 99.5) < 117).all()
 
 
-@pytest.mark.parametrize("yaw", [0.0, 20.0])
-def test_a_black_haired_head_before_a_white_wall_stays_black_haired(
-    model: AppearanceModel, fitting: FitModel, light: LightFrame, yaw: float
-) -> None:
-    """Without hair above the region the same face has the wall above it."""
-    frame, face = PosedFrame.of(fitting, light), NewFace.of(some_identity(model, 8), fitting)
-    pose = KeypointPose(80.0, 90.0, 40.0, float(np.radians(yaw)), 0.0, 0.0)
-    head = PosedHead(pose, face_ellipse((62.0, 66.0, 98.0, 114.0)))
-    view = pose.head_pose(frame.outline.head)
-    hair = HairPlace.of(view, seen_by(fitting.solid.mesh, view)).scalp
-    shown = []
-    for haired in (True, False):
+_WALL = ((320, 320), 210), ((160, 160), 126), ((160, 160), 130)
+_CROWN_AND_TEMPLES = np.array([[99.5, -44.0, 2.0], [62.0, -40.0, 10.0], [137.0, -40.0, 10.0]])
+
+
+class Scene:
+    """A head before a white wall, with or without black hair, and its posed face."""
+
+    def __init__(self, frame: PosedFrame, face: NewFace, yaw: float, roll: float = 0.0, size: float = 40.0) -> None:
+        self._frame, self._face = frame, face
+        self.pose = KeypointPose(160.0, 165.0, size, *np.radians([yaw, 0.0, roll]))
+        x0, y0 = 160 - 0.45 * size, 165 - 0.6 * size
+        self.head = PosedHead(self.pose, face_ellipse((x0, y0, 320 - x0, 330 - y0)))
+        self.view = self.pose.head_pose(frame.outline.head)
+        self.memory = PosedMemory()
+        self.memory.shape(face, self.head.gesture, frame)
+
+    def published(self, haired: bool) -> Planes:
         planes = Planes(*(np.full(shape, level, np.uint8) for shape, level in _WALL), Colour())
         if haired:
+            hair = HairPlace.of(self.view, seen_by(self._frame.fitting.solid.mesh, self.view)).scalp
             cv2.fillConvexPoly(planes.y, np.round(hair).astype(np.int32), (25,))
-        out, memory = planes.copy(), PosedMemory()
-        memory.shape(face, head.gesture, frame)
-        memory.light = PosedLight(np.zeros(6), frames=1)
-        region = render_posed_face(out, planes, head, face, frame, memory)
-        assert region is not None
-        top = int(region[:, 1].min())
-        x = round(float(view.to_image(np.array([[99.5, 0.0]]), np.zeros(1))[0, 0]))
-        shown.append(float(out.y[top + 1 : top + 4, x - 2 : x + 3].mean()))
-    assert shown[0] < 50 and shown[1] > 150
+        self.memory.light = PosedLight(np.zeros(6), frames=1)
+        assert render_posed_face(planes, planes.copy(), self.head, self._face, self._frame, self.memory) is not None
+        return planes
+
+    def about(self, planes: Planes) -> Points:
+        """Luma where the mean head's hairline is, above the forehead and at both temples."""
+        places = seen_by(_CROWN_AND_TEMPLES, self.view)[:, :2].round().astype(int)
+        return np.array([planes.y[y - 1 : y + 2, x - 1 : x + 2].mean() for x, y in places])
 
 
-_WALL = ((160, 160), 210), ((80, 80), 126), ((80, 80), 130)
+@pytest.fixture(scope="module")
+def frame(fitting: FitModel, light: LightFrame) -> PosedFrame:
+    return PosedFrame.of(fitting, light)
+
+
+@pytest.fixture(scope="module")
+def face(model: AppearanceModel, fitting: FitModel) -> NewFace:
+    return NewFace.of(some_identity(model, 8), fitting)
+
+
+@pytest.mark.parametrize(("yaw", "roll"), [(0.0, 0.0), (20.0, 0.0), (0.0, 180.0), (-20.0, 90.0)])
+def test_a_black_haired_head_before_a_white_wall_stays_black_haired(
+    frame: PosedFrame, face: NewFace, yaw: float, roll: float
+) -> None:
+    """Where the mean head's hairline is a mean of hair and wall was published: the hair of an old man."""
+    made = Scene(frame, face, yaw, roll)
+    black = made.about(made.published(True))
+    assert black.max() < 75, black
+    bare = Scene(frame, face, yaw, roll)
+    assert bare.about(bare.published(False)).min() > 120
+
+
+def test_the_colour_is_remembered_from_frame_to_frame(frame: PosedFrame, face: NewFace) -> None:
+    made = Scene(frame, face, 0.0)
+    for _ in range(5):
+        made.published(True)
+    later = made.about(made.published(False))
+    fresh = Scene(frame, face, 0.0)
+    assert later[0] < fresh.about(fresh.published(False))[0] - 60
+
+
+@pytest.mark.parametrize("yaw", [-80.0, -75.0, 60.0, 75.0])
+def test_no_wedge_of_wall_is_in_the_forehead_of_a_profile(frame: PosedFrame, face: NewFace, yaw: float) -> None:
+    """Where rays begin to miss the scalp there was a hard edge: a spike of the wall in the forehead."""
+    made = Scene(frame, face, yaw, size=80.0)
+    planes = made.published(False)
+    across = np.column_stack([np.full(240, 99.5), np.zeros(240), np.linspace(-60, 120, 240)])
+    for y in range(-24, 8, 4):
+        across[:, 1] = y
+        x, row = (line[None].astype(np.float32) for line in seen_by(across, made.view)[:, :2].T)
+        luma = cv2.remap(planes.y, x, row, cv2.INTER_LINEAR)[0].astype(int)
+        spike = np.minimum(luma[6:-6] - luma[:-12], luma[6:-6] - luma[12:]).max()
+        assert spike < 4, (y, luma)
