@@ -105,8 +105,9 @@ def filled(
     up = float(np.arctan2(*(place.crown - origin - middle)[::-1]))
     reaches[:, 2] = _EVEN @ (reaches[:, 0] + _LOWER * (reaches[:, 2] - reaches[:, 0]))
     hairline = max(1.5, _HAIRLINE * width)
-    hair.see(_AWAY, reaches, outside, rim, up)
-    bears = _EVEN @ hair.grown(_AWAY, reaches, hairline, up)
+    apart = np.degrees(np.abs((_AWAY - up + np.pi) % (2 * np.pi) - np.pi))
+    hair.see(apart, reaches, outside, rim)
+    bears = _EVEN @ hair.amount(apart, reaches, hairline)
     # Hair ends by becoming less, not where rays begin to miss the scalp: between two rays that was an edge.
     scalp = _carried_reach(reaches[:, 3])
     reaches = np.column_stack([reaches[:, :3], scalp, bears])

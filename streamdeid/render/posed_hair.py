@@ -93,14 +93,14 @@ class HairColour:
     """0 to 1."""
     _frames: int = 0
 
-    def see(self, away: Points, reaches: Points, outside: Points, rim: float, up: float) -> None:
+    def see(self, apart: Points, reaches: Points, outside: Points, rim: float) -> None:
         """Take in what a frame shows; where nothing is free above the region, nothing changes.
 
-        away (a,): directions, radians. reaches (a, 4): how far mesh, region, hairline and scalp reach in each, pixels.
-        outside (a, 4): sums of the colours just outside the region, within the breadth of its soft rim, and their
-        number. up: direction of the crown, radians.
+        apart (a,): angles of the directions from that of the crown, degrees. reaches (a, 4): how far mesh, region,
+        hairline and scalp reach in each, pixels. outside (a, 4): sums of the colours just outside the region, within
+        the breadth of its soft rim, and their number.
         """
-        near = np.exp(-0.5 * (np.degrees(_apart(away, up)) / _ABOVE) ** 2)
+        near = np.exp(-0.5 * (apart / _ABOVE) ** 2)
         weights = np.clip((reaches[:, 3] - reaches[:, 1]) / rim, 0, 1) * near * (outside[:, 3] > 0)
         total = float(weights.sum())
         if total <= 0:
@@ -120,18 +120,12 @@ class HairColour:
             self.colour = self.colour + weight * (colour - self.colour)
         self.known += share * (known - self.known)
 
-    def grown(self, away: Points, reaches: Points, soft: float, up: float) -> Points:
+    def amount(self, apart: Points, reaches: Points, soft: float) -> Points:
         """How much of what lies between hairline and scalp is hair in each direction, (a,), 0 to 1: less towards the
-        sides. soft: breadth of the hairline, pixels."""
-        sides = smooth_step((_SIDES[1] - np.degrees(_apart(away, up))) / (_SIDES[1] - _SIDES[0]))
+        sides. apart, reaches: as of `see`. soft: breadth of the hairline, pixels."""
+        sides = smooth_step((_SIDES[1] - apart) / (_SIDES[1] - _SIDES[0]))
         bears: Points = self.known * np.clip((reaches[:, 3] - reaches[:, 2]) / soft, 0, 1) * sides
         return bears
-
-
-def _apart(away: Points, up: float) -> Points:
-    """Angles between directions (a,) and one, radians."""
-    apart: Points = np.abs((away - up + np.pi) % (2 * np.pi) - np.pi)
-    return apart
 
 
 @kernel

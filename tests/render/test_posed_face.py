@@ -10,13 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.fit import FitModel
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.core.arrays import Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.observe.keypoint_pose import KeypointPose
-from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import STILL, PosedFrame, PosedHead, PosedMemory, render_posed_face
 from streamdeid.render.posed_light import PosedLight
@@ -24,16 +22,6 @@ from streamdeid.render.posed_region import face_ellipse, holding
 from tests.drawn_faces import SIZE, Scene, scene, some_identity
 
 X, Y = 160.0, 165.0
-
-
-@pytest.fixture(scope="module")
-def frame(fitting: FitModel, light: LightFrame) -> PosedFrame:
-    return PosedFrame.of(fitting, light)
-
-
-@pytest.fixture(scope="module")
-def face(model: AppearanceModel, fitting: FitModel) -> NewFace:
-    return NewFace.of(some_identity(model, 8), fitting)
 
 
 def _head(size: float, yaw: float = 0.0, roll: float = 0.0, nod: float = 0.0) -> PosedHead:

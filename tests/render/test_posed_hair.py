@@ -6,20 +6,17 @@ import cv2
 import numpy as np
 import pytest
 
-from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.core.arrays import Points
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
-from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
 from streamdeid.render.posed_hair import SCALP, HairColour, HairPlace
 from streamdeid.render.posed_light import PosedLight
 from streamdeid.render.posed_region import HAIRLINE, face_ellipse, holding
-from tests.drawn_faces import some_identity
 
 _ANGLES = 64
 _AWAY = 2 * np.pi / _ANGLES * np.arange(_ANGLES)
@@ -38,8 +35,8 @@ def _told(colours: Points, scalp: float = 30.0) -> tuple[Points, Points]:
 
 def _hair(reaches: Points, outside: Points) -> tuple[Points, Points]:
     hair = HairColour()
-    hair.see(_AWAY, reaches, outside, 3.0, _UP)
-    return hair.grown(_AWAY, reaches, 1.5, _UP), hair.colour
+    hair.see(_APART, reaches, outside, 3.0)
+    return hair.amount(_APART, reaches, 1.5), hair.colour
 
 
 def test_black_hair_before_a_white_wall_is_black_above_and_none_is_below() -> None:
@@ -69,11 +66,11 @@ def test_flanks_alone_tell_little_and_nothing_free_tells_nothing() -> None:
     reaches = np.column_stack([np.full(_ANGLES, side) for side in (12.0, 20.0, 15.0, 30.0)])
     wall, none = np.column_stack([np.tile(WALL, (_ANGLES, 1)), np.ones(_ANGLES)]), np.zeros((_ANGLES, 4))
     flanks, hair = wall * (_APART[:, None] > 50), HairColour()
-    hair.see(_AWAY, reaches, flanks, 3.0, _UP)
+    hair.see(_APART, reaches, flanks, 3.0)
     assert hair.known < 0.4
     hair = HairColour()
     for seen in (none, wall, none, none):
-        hair.see(_AWAY, reaches, seen, 3.0, _UP)
+        hair.see(_APART, reaches, seen, 3.0)
     assert hair.known == 1, "what was seen before stays, and the first sight counts in full"
 
 
@@ -89,14 +86,14 @@ def test_what_frames_tell_is_a_running_mean_in_which_doubtful_ones_count_little(
     )
     hair = HairColour()
     for _ in range(10):
-        hair.see(_AWAY, reaches, black, 3.0, _UP)
+        hair.see(_APART, reaches, black, 3.0)
     assert hair.known == 1 and np.allclose(hair.colour, BLACK)
-    hair.see(_AWAY, reaches, mixed, 3.0, _UP)
+    hair.see(_APART, reaches, mixed, 3.0)
     assert hair.known == pytest.approx(0.8) and np.allclose(hair.colour, BLACK)
-    hair.see(_AWAY, reaches, wall, 3.0, _UP)
+    hair.see(_APART, reaches, wall, 3.0)
     assert 0 < hair.colour[0] - BLACK[0] < 0.3 * (WALL - BLACK)[0]
     for _ in range(40):
-        hair.see(_AWAY, reaches, wall, 3.0, _UP)
+        hair.see(_APART, reaches, wall, 3.0)
     assert hair.known > 0.99 and np.allclose(hair.colour, WALL, atol=0.5)
 
 
@@ -132,15 +129,15 @@ _WALL = ((320, 320), 210), ((160, 160), 126), ((160, 160), 130)
 _CROWN_AND_TEMPLES = np.array([[99.5, -44.0, 2.0], [62.0, -40.0, 10.0], [137.0, -40.0, 10.0]])
 
 
-class Scene:
+class BeforeAWall:
     """A head before a white wall, with or without black hair, and its posed face."""
 
     def __init__(self, frame: PosedFrame, face: NewFace, yaw: float, roll: float = 0.0, size: float = 40.0) -> None:
         self._frame, self._face = frame, face
-        self.pose = KeypointPose(160.0, 165.0, size, *np.radians([yaw, 0.0, roll]))
+        pose = KeypointPose(160.0, 165.0, size, *np.radians([yaw, 0.0, roll]))
         x0, y0 = 160 - 0.45 * size, 165 - 0.6 * size
-        self.head = PosedHead(self.pose, face_ellipse((x0, y0, 320 - x0, 330 - y0)))
-        self.view = self.pose.head_pose(frame.outline.head)
+        self.head = PosedHead(pose, face_ellipse((x0, y0, 320 - x0, 330 - y0)))
+        self.view = pose.head_pose(frame.outline.head)
         self.memory = PosedMemory()
         self.memory.shape(face, self.head.gesture, frame)
 
@@ -159,41 +156,31 @@ class Scene:
         return np.array([planes.y[y - 1 : y + 2, x - 1 : x + 2].mean() for x, y in places])
 
 
-@pytest.fixture(scope="module")
-def frame(fitting: FitModel, light: LightFrame) -> PosedFrame:
-    return PosedFrame.of(fitting, light)
-
-
-@pytest.fixture(scope="module")
-def face(model: AppearanceModel, fitting: FitModel) -> NewFace:
-    return NewFace.of(some_identity(model, 8), fitting)
-
-
 @pytest.mark.parametrize(("yaw", "roll"), [(0.0, 0.0), (20.0, 0.0), (0.0, 180.0), (-20.0, 90.0)])
 def test_a_black_haired_head_before_a_white_wall_stays_black_haired(
     frame: PosedFrame, face: NewFace, yaw: float, roll: float
 ) -> None:
     """Where the mean head's hairline is a mean of hair and wall was published: the hair of an old man."""
-    made = Scene(frame, face, yaw, roll)
+    made = BeforeAWall(frame, face, yaw, roll)
     black = made.about(made.published(True))
     assert black.max() < 75, black
-    bare = Scene(frame, face, yaw, roll)
+    bare = BeforeAWall(frame, face, yaw, roll)
     assert bare.about(bare.published(False)).min() > 120
 
 
 def test_the_colour_is_remembered_from_frame_to_frame(frame: PosedFrame, face: NewFace) -> None:
-    made = Scene(frame, face, 0.0)
+    made = BeforeAWall(frame, face, 0.0)
     for _ in range(5):
         made.published(True)
     later = made.about(made.published(False))
-    fresh = Scene(frame, face, 0.0)
+    fresh = BeforeAWall(frame, face, 0.0)
     assert later[0] < fresh.about(fresh.published(False))[0] - 60
 
 
 @pytest.mark.parametrize("yaw", [-80.0, -75.0, 60.0, 75.0])
 def test_no_wedge_of_wall_is_in_the_forehead_of_a_profile(frame: PosedFrame, face: NewFace, yaw: float) -> None:
     """Where rays begin to miss the scalp there was a hard edge: a spike of the wall in the forehead."""
-    made = Scene(frame, face, yaw, size=80.0)
+    made = BeforeAWall(frame, face, yaw, size=80.0)
     planes = made.published(False)
     across = np.column_stack([np.full(240, 99.5), np.zeros(240), np.linspace(-60, 120, 240)])
     for y in range(-24, 8, 4):

@@ -11,7 +11,6 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Points
 from streamdeid.observe.keypoint_pose import KeypointPose
-from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import PosedFrame
 from streamdeid.render.posed_light import PosedLight
@@ -22,11 +21,6 @@ POSE = KeypointPose(160.0, 165.0, 60.0, 0.0, 0.0, 0.0)
 ELLIPSE = face_ellipse((160.0 - 29, 165.0 - 36, 160.0 + 29, 165.0 + 36))
 EVERY = 3
 """Frames from one reading to the next."""
-
-
-@pytest.fixture(scope="module")
-def frame(fitting: FitModel, light: LightFrame) -> PosedFrame:
-    return PosedFrame.of(fitting, light)
 
 
 @pytest.fixture(scope="module")

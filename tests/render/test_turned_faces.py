@@ -40,11 +40,6 @@ _FEATHERED = 0.035 * _WIDTH + 3
 _CALM = Gesture(0.0, 0.0, 0.0, 0.0, (1.0, 1.0), (0.0, 0.0))
 
 
-@pytest.fixture(scope="module")
-def face(model: AppearanceModel, fitting: FitModel) -> NewFace:
-    return NewFace.of(some_identity(model, 8), fitting)
-
-
 def _mesh(fitting: FitModel, yaw: float, gesture: Gesture = _CALM, width: float = _WIDTH) -> Points:
     """What a flawless landmarker sees of a made-up person's turned head, float64 (478, 3)."""
     model = fitting.model
