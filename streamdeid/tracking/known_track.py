@@ -79,6 +79,8 @@ class KnownTrack:
     """Whether, in the frame shown last, the patch led from one sighting to the next."""
     perhaps: int = 0
     """Frames for which its place keeps a redaction, since a look saw something there."""
+    covered: int = -1
+    """The last frame in which its place was protected after it was looked at again, whether it was seen or not."""
     nothing: int = 0
     """Frames since a look at its place saw nothing, including that frame; 0 where the last look saw something."""
     trail: dict[float, Floats] | None = None
@@ -93,6 +95,10 @@ class KnownTrack:
     def away(self, time: float) -> float:
         """Seconds from a time to the nearest sighting."""
         return min((abs(one.place.time - time) for one in self.sightings), default=math.inf)
+
+    def comes(self, time: float) -> float:
+        """Seconds from a time to the next sighting."""
+        return min((one.place.time - time for one in self.sightings if one.place.time >= time), default=math.inf)
 
     def to_come(self, index: int, most: int = MOTION) -> list[Sighting]:
         """The first sightings after a frame, `most` of them at most; by default as many as a motion is derived from."""

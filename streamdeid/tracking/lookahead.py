@@ -18,7 +18,8 @@ many). Those frames are used here:
   is not. A track that was hardly ever a face is protected only for 0.1 s after its last sighting, if three were sure.
 * In recordings the place of a lost or coming face is looked at again (`detection.looked_again`) in the frame that is to
   be protected. A face seen there is a sighting like any other. Where none is seen, the place keeps a redaction only
-  within a tenth of a second of a sighting, or if its patch was followed from one sighting to the next.
+  within a tenth of a second of a sighting, or if its patch was followed from one sighting to the next; and beside the
+  picture's border, where it had one in the frame before and the face is seen within a quarter of a second.
 * One head has one redaction. A lost face whose place lies on the head of a seen face counts as that face, unless both
   were once seen side by side.
 """
@@ -41,12 +42,14 @@ from streamdeid.tracking.known_track import CERTAIN, KnownTrack, Sighting
 from streamdeid.tracking.lost_faces import (
     Bounded,
     LostPlace,
+    at_border,
     between,
     bounded,
     corners,
     face_in,
     moved,
     near,
+    outside,
     predicted,
     rate_of,
     slack,
@@ -82,6 +85,9 @@ _LARGEST, _QUARTER = 1.6, 0.25
 picture, unless the face was that large."""
 _CLOSE_BY = 0.1 + 1e-6
 """Seconds from the nearest sighting for which a face is protected, whatever a look finds."""
+_BESIDE = 0.25
+"""Distance from the border, share of a place's longer side, up to which a face that comes in may be half outside: a
+profile was open for two frames (stage_and_audience). In seven other clips this protects one place more."""
 _UNSEEN, _PERHAPS = 2, 2
 """After a look that saw nothing, one in so many frames is looked at; after one that saw something, a place stays
 protected for so many frames: a redaction that comes and goes is worse than one that stays a moment longer."""
@@ -214,7 +220,7 @@ class LookAhead:
                         self.unlooked.append(steady)
                     known.sighted(LostPlace(now.time, now.steady(seen_here[track.number])), again=True)
                     covered.append(seen)
-            elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track.box):
+            elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._half(known, track, now):
                 covered.append(replace(track, face=found))
             elif known.perhaps:
                 covered.append(track)
@@ -222,7 +228,14 @@ class LookAhead:
             known.unlooked = now.index if known.nothing == _UNSEEN else known.unlooked
             known.nothing = known.nothing or int(found is None)
         self._heads = {number: now.steady(box) for number, box in heads.items()}
+        for track in covered:
+            self._known[track.number].covered = now.index
         return covered
+
+    def _half(self, known: KnownTrack, lost: Track, now: Noted) -> bool:
+        """Whether a lost face may be half outside the picture: half a face tells networks little."""
+        comes_in = known.covered == now.index - 1 and known.comes(now.time) <= _BRIDGED
+        return at_border(lost.box, self._size, _BESIDE if comes_in else 0.0)
 
     def _young(self, track: Track, now: Noted) -> bool:
         """Whether a track has just begun, with enough evidence in this frame to be a face if more such sightings come.
@@ -242,14 +255,6 @@ class LookAhead:
             close = near(np.array(list(seen.values())), np.array([seen[number] for number in sure]))
             for number, row in zip(seen, close, strict=True):
                 self._known[number].beside.update(n for n, yes in zip(sure, row, strict=True) if yes and n != number)
-
-    def _at_border(self, box: Box) -> bool:
-        """Whether the picture's border cuts the box in which a lost face is or may be, or the picture's size is
-        unknown: half a face tells networks little."""
-        if self._size is None:
-            return True
-        x0, y0, x1, y1 = box
-        return min(x0, y0, self._size[0] - x1, self._size[1] - y1) < 0
 
     def _on_a_head(self, lost: Track, heads: dict[int, Floats]) -> bool:
         """Whether a lost face's place lies on the head of a seen face beside which it was never seen."""
@@ -294,9 +299,9 @@ class LookAhead:
         expected = moved(known.path, now.time)
         hidden = not later and bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
         here = now.here(expected)
-        leaves = self._at_border(corners(here))  # half a face is hard to see: it need not have turned away
+        leaves = at_border(corners(here), self._size)  # half a face is hard to see: it need not have turned away
         gone = now.time - known.path[-1].time > (_TURNED_AWAY if later and not leaves else _LET_GO) and not hidden
-        if gone or self._outside(here):
+        if gone or outside(here, self._size):
             return None
         return _at(track, self._limited(known.sides, predicted(known.path, now.time), now), known.sides)
 
@@ -345,9 +350,6 @@ class LookAhead:
             found[frame.time] = box
         return found
 
-    def _outside(self, box: Floats) -> bool:
-        return self._size is not None and bool((box[2:] <= 0).any() or (box[:2] >= self._size).any())
-
     def _followed(self, known: KnownTrack, now: Noted, others: Sequence[Floats]) -> Floats | None:
         """Where a lost face's patch is now; None where it is not found, or slid onto another face."""
         if known.lost or self._shown is None or self._shown.scene != now.scene:
@@ -381,7 +383,7 @@ class LookAhead:
         start = known.trail.get(first, places[0].box)
         box = union(moved(places[::-1], now.time), start)
         wide = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
-        if self._outside(now.here(wide.box)):
+        if outside(now.here(wide.box), self._size):
             return None  # it entered the picture here
         return self._limited(sides, wide, now), sides
 

@@ -148,6 +148,20 @@ def near(faces: Floats, heads: Floats) -> NDArray[np.bool_]:
     return on_head(faces[:, None], doubled(heads)) | on_head(heads, doubled(faces)[:, None])
 
 
+def at_border(box: Box, size: tuple[int, int] | None, beside: float = 0.0) -> bool:
+    """Whether the border of a picture of this size cuts the box in which a lost face is or may be, or is no farther
+    from it than a share of its longer side; True for an unknown size."""
+    if size is None:
+        return True
+    x0, y0, x1, y1 = box
+    return min(x0, y0, size[0] - x1, size[1] - y1) < beside * max(x1 - x0, y1 - y0)
+
+
+def outside(box: Floats, size: tuple[int, int] | None) -> bool:
+    """Whether a box (4,) lies outside a picture of this size; False for an unknown one."""
+    return size is not None and bool((box[2:] <= 0).any() or (box[:2] >= size).any())
+
+
 def corners(box: Floats) -> Box:
     """A box (4,) as four numbers."""
     x0, y0, x1, y1 = (float(value) for value in box)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Box
 from streamdeid.core.camera_motion import CameraMotion
-from streamdeid.core.faces import Face, Track
+from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.posed_view import PosedView
@@ -229,6 +229,19 @@ def test_a_face_that_the_next_frames_tell_is_shown_before_its_first_pose() -> No
     assert places == everywhere(30), "where the detector sees it"
     places = shown(frames([None] * 15 + [view(n) for n in range(15, 30)]))
     assert [n for n, place in enumerate(places) if place is None] == [0, 1, 2], "half a second before it"
+
+
+def test_no_face_begins_where_a_second_look_only_says_that_there_may_be_one() -> None:
+    views = [None] * 10 + [view(n) for n in range(10, 30)]
+    assert shown(frames(views), again=True) == [*[None] * 10, *range(10, 30)]
+    made, seen = frames(views), track(9)
+    for points in (None, Keypoints(box_at(9), np.ones((5, 2)), 0.8)):
+        one = replace(seen, face=replace(seen.face or Face(box_at(9), 0.9), again=True, keypoints=points))
+        going = Going(made[9].frame, 1, made[10:], [one], known=True)
+        found = HeldPoses().of_seen(one, None, going, away=False)
+        assert (found is not None) == (points is not None), "a look that sees a face is a sighting"
+    gap = [view(n) for n in range(6)] + [None] * 11 + [view(n) for n in range(17, 30)]
+    assert shown(frames(gap), again=True) == everywhere(30), "between two poses it has one there"
 
 
 @pytest.mark.parametrize("again", [False, True])

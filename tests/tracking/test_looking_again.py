@@ -91,6 +91,24 @@ def test_where_the_place_reaches_the_border_a_look_that_saw_nobody_says_little()
     assert sum(map(bool, inside[:30])) < 5 < sum(map(bool, shown[:30]))
 
 
+@pytest.mark.parametrize(
+    ("x", "seen_in", "open_frames"),
+    [
+        (565.0, [21, 22], []),  # open for no frame between two looks
+        (300.0, [21, 22], [25, 26, 27]),  # not beside the border: somebody may have turned away
+        (565.0, [15, 16], list(range(21, 28))),  # the face is seen too late after that
+        (565.0, [], list(range(21, 28))),  # nothing was seen there
+    ],
+)
+def test_who_comes_in_beside_the_border(x: float, seen_in: list[int], open_frames: list[int]) -> None:
+    """It stays covered from a look that saw something to a sighting in a quarter of a second."""
+    late: list[list[Face]] = [[]] * 30 + [[face(x)]] * 30
+    shown, _ = run(
+        late, lambda n, box: perhaps(n, box) if n in seen_in else None, [picture((x, 200.0, x + 60, 260.0))] * 60
+    )
+    assert [index for index in range(21, 30) if not shown[index]] == open_frames
+
+
 def test_before_the_first_sighting_a_face_that_is_seen_is_one() -> None:
     shown, _ = run(LATE, somebody, [HEAD] * 60)
     early = [tracks[0] for tracks in shown[5:30]]
