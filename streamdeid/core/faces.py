@@ -33,6 +33,12 @@ class Keypoints:
     score: float
     """Score of that detector, 0 to 1."""
 
+    def side_of(self, points: Points) -> float:
+        """The mean side of the box about some points (n, 2), pixels, over that of this face's box."""
+        x0, y0, x1, y1 = self.box
+        area = max(x1 - x0, 1e-9) * max(y1 - y0, 1e-9)
+        return float(np.sqrt(np.ptp(points[:, :2], axis=0).prod() / area))
+
 
 @dataclass(frozen=True)
 class Face:

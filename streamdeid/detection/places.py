@@ -60,6 +60,8 @@ extent, share of the box's, at least. Meshes in boxes of 1.9 times the face are 
 _APART, _VERIFIED = 0.16, 12
 """Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
+_AS_LARGE = 0.75
+"""Least mean side of such a mesh over that of the box about the points (docs/methods.md 8.2)."""
 _THIRD = 0.5
 """Weight of the third network's opinion; the evidence of the two other networks has the rest."""
 _TWICE, _BELIEVED = 2, 0.5
@@ -228,7 +230,8 @@ class Place:
         """Compare the points of this frame with its mesh."""
         found = self._keypoints
         if found is not None and found.score >= _POINTS and self.mesh is not None:
-            self._verified = 0 if apart(self.mesh[0], found) <= _APART else -1
+            agree = apart(self.mesh[0], found) <= _APART and found.side_of(self.mesh[0]) >= _AS_LARGE
+            self._verified = 0 if agree else -1
 
     @property
     def trusted(self) -> bool:

@@ -106,6 +106,8 @@ class Observation:
     and bottom, shares of its sides; negative where they reach farther."""
     apart: float | None = None
     """Mean distance of the landmarks from a second network's keypoints, shares of the face's width; None without."""
+    side: float | None = None
+    """Mean side of the box about the landmarks over that of the face by those keypoints; None without."""
     bulge: Points = field(default_factory=lambda: np.ones(len(OUTLINE)), repr=False)
     """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
     turned: TurnedView | None = None
@@ -242,6 +244,7 @@ class Observer:
             signals,
             bare,
             _apart(raw, face.keypoints),
+            None if face.keypoints is None else face.keypoints.side_of(raw),
             self._bulge,
             turned,
             glasses,

@@ -214,6 +214,19 @@ def test_points_tell_how_large_the_face_is_in_a_generous_box_and_go_along_with_i
     assert one.box[2] - one.box[0] == pytest.approx(55.0)
 
 
+@pytest.mark.parametrize(("size", "trusted"), [(1.0, True), (0.85, True), (0.6, False)])
+def test_a_mesh_that_points_agree_with_is_trusted_if_it_is_as_large_as_their_face(size: float, trusted: bool) -> None:
+    """A mesh of half its size on the eyes and the nose of a face lies near enough to five points."""
+    one = place(0.8, side=80.0)
+    one.sighted(sighting(0.8, 80.0))
+    mesh = mesh_in((140 - 25 * size, 140 - 25 * size, 140 + 25 * size, 140 + 25 * size))
+    one.meshed(mesh, 0.99, LandmarkRegion((140.0, 140.0), 60.0, 0.0))
+    ends = mesh[:, :2]
+    near = np.array([(ends[33] + ends[133]) / 2, (ends[263] + ends[362]) / 2, ends[1], ends[61], ends[291]])
+    one.keyed(Keypoints((115.0, 115.0, 165.0, 165.0), near + 3.0, 0.9))
+    assert one.trusted == trusted
+
+
 def test_points_go_along_with_the_mesh_however_the_detectors_box_jumps() -> None:
     one = place(0.9, side=40.0)
     mesh = mesh_in((105.0, 102.0, 135.0, 138.0))

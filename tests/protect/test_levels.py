@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.colour import planes_from_rgb
-from streamdeid.core.faces import Track
+from streamdeid.core.faces import Keypoints, Track
 from streamdeid.core.frames import Frame
 from streamdeid.lab.published_pictures import TrackRegister
 from streamdeid.observe.observation import Observation, Observer
@@ -190,6 +190,19 @@ def test_landmarks_that_are_beside_the_face_are_doubted_and_the_whole_box_is_cov
         x0, y0, x1, y1 = (int(side) for side in np.round(drawn.face.box))
         same = done.planes.y[y0:y1, x0:x1] == drawn.planes.y[y0:y1, x0:x1]
         assert done.redactions[0].level in (Level.POSED.label, Level.SOFT.label) and same.mean() < 0.05
+
+
+@pytest.mark.parametrize(("size", "good"), [(1.0, True), (0.85, True), (0.6, False)])
+def test_landmarks_near_the_second_networks_points_have_to_be_as_large_as_its_face(
+    seen: Observation, areas: Areas, size: float, good: bool
+) -> None:
+    """Half a mesh on the eyes and the nose of a face lies near enough to five points."""
+    (x0, y0), (x1, y1) = seen.raw.min(axis=0), seen.raw.max(axis=0)
+    face = Keypoints((x0, y0, x1, y1), np.zeros((5, 2)), 0.9)
+    middle = seen.raw.mean(axis=0)
+    smaller = replace(seen, apart=0.1, side=face.side_of(middle + size * (seen.raw - middle)))
+    assert smaller.side == pytest.approx(size)
+    assert (severities(smaller, areas)[Cause.ASTRAY] <= 1) == good
 
 
 class _Nobody:
