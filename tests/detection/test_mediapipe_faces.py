@@ -376,3 +376,35 @@ def test_a_face_that_the_survey_could_not_have_denied_is_no_less_one_for_being_s
         large._look_over(wall(1))
         evidence.append(large._places[0].evidence)
     assert evidence[0] == evidence[1] > evidence[2] and evidence[3] > 0.65
+
+
+@pytest.mark.parametrize(("lost_for", "believed"), [(12, True), (0, False)])
+def test_what_the_detector_thought_little_of_and_lost_is_no_less_a_face_for_the_survey(
+    large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch, lost_for: int, believed: bool
+) -> None:
+    """A faint place of some frames ago kept a face that the survey saw there from being one: it was open."""
+    box = (400.0, 300.0, 440.0, 340.0)
+    found = Keypoints((402.0, 302.0, 438.0, 338.0), np.full((5, 2), 420.0), 0.8)
+    seen = SimpleNamespace(faces=(found,), opinion=lambda _: 2.0, denies=lambda _: True)
+    seen.evidence = partial(Surveyed.evidence, seen)
+    monkeypatch.setattr(large, "_survey", lambda *_: seen)
+    faint = Place(box, 0.3, 0, evidence=0.15, missed=lost_for)
+    large._places = [faint]
+    large._look_over(wall(1))
+    assert large._places == [faint] and faint.missed == 0 and faint.surveyed == 2.0
+    assert (faint.evidence > 0.65) == believed, "a place that the detector sees has the evidence of its own looks"
+
+
+@pytest.mark.parametrize(("seen_by_yunet", "evidence"), [(0.0, 0.3), (0.9, 0.75)])
+def test_of_a_lost_place_that_the_survey_is_not_sure_of_the_second_network_is_asked(
+    large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch, seen_by_yunet: float, evidence: float
+) -> None:
+    box = (400.0, 300.0, 440.0, 340.0)
+    found = Keypoints(box, np.full((5, 2), 420.0), 0.4)
+    seen = SimpleNamespace(faces=(found,), opinion=lambda _: 1.2, evidence=lambda *_: 0.6)
+    monkeypatch.setattr(large, "_survey", lambda *_: seen)
+    monkeypatch.setattr(large._look, "keypoints", lambda *_: Keypoints(box, np.full((5, 2), 420.0), seen_by_yunet))
+    faint = Place(box, 0.3, 0, evidence=0.15, missed=12)
+    large._places = [faint]
+    large._look_over(wall(1))
+    assert faint.evidence == pytest.approx(evidence)
