@@ -273,15 +273,19 @@ class MediapipeFaces:
                 found = found_now(self._look, frame.planes, found, told, self._seen_faces())
                 box = as_detected(found.box)
             place = place_at(self._places, box)
-            # What the detector lost, or thought little of some frames ago, is judged as what is new.
-            known = place is not None and any(one.place is place for one in hold)
-            if not known and evidence < _ALONE and (place is None or not late):
+            lost = place is not None and not late and place.missed > 0 and not place.turn
+            if (place is None or lost) and evidence < _ALONE:
                 second = self._look.keypoints(frame.planes, box, self._seen_faces())
                 evidence = (evidence + likeness(second)) / 2
             if place is None:
                 place = Place(box, found.score, tile_for(self._tiles, box), least=self._threshold)
+                place.opined(opinion)
+                place.evidence = evidence
                 self._places.append(place)
-            if not known and not place.turn:
+            elif lost:
+                place.opined(opinion)
+                place.surely(evidence)
+            elif late and not place.turn and all(one.place is not place for one in hold):  # a new place
                 place.opined(opinion)
                 place.evidence = max(place.evidence, evidence)
             if place.turn and not place.missed:

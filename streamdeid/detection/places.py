@@ -355,6 +355,12 @@ class Place:
         self.evidence += (seen - self.evidence) / min(self._looks, _LOOKS)
         self._since_look, self._score_then = 0, self.score
 
+    def surely(self, seen: float) -> None:
+        """Note the evidence of a survey that found a face where the detector sees none now: a look, if it is for one."""
+        if seen > self.evidence:
+            self._looks += 1
+            self.evidence += (seen - self.evidence) / min(self._looks, _LOOKS)
+
     def anchored(self, outline: Points) -> None:
         """Note where the detector's box lies relative to the box of the landmarks, float64 (2, 2) corners."""
         corners = np.reshape(self.raw, (2, 2))

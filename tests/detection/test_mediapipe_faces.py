@@ -408,3 +408,13 @@ def test_of_a_lost_place_that_the_survey_is_not_sure_of_the_second_network_is_as
     large._places = [faint]
     large._look_over(wall(1))
     assert faint.evidence == pytest.approx(evidence)
+
+
+def test_a_survey_is_one_look_among_those_at_a_place_and_takes_nothing_away() -> None:
+    place = Place((400.0, 300.0, 440.0, 340.0), 0.3, 0)
+    for _ in range(3):
+        place.looked(0.2)
+    place.surely(0.1)
+    assert place.evidence == pytest.approx(0.2)
+    place.surely(0.8)
+    assert place.evidence == pytest.approx(0.35)
