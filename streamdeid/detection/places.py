@@ -356,7 +356,7 @@ class Place:
         self._since_look, self._score_then = 0, self.score
 
     def surely(self, seen: float) -> None:
-        """Note the evidence of a survey that found a face where the detector sees none now: a look, if it is for one."""
+        """Note a survey that found a face where the detector sees none now: one look, if it is for a face."""
         if seen > self.evidence:
             self._looks += 1
             self.evidence += (seen - self.evidence) / min(self._looks, _LOOKS)
