@@ -10,7 +10,7 @@ import numpy as np
 
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.camera_motion import CameraMotion
-from streamdeid.core.faces import NO_FACE, Keypoints
+from streamdeid.core.faces import AS_LARGE, NO_FACE, Keypoints
 from streamdeid.detection.candidates import Candidate, middle_in
 from streamdeid.detection.five_points import apart, as_detected, moved_along
 from streamdeid.detection.landmarks import outline_of
@@ -60,8 +60,6 @@ extent, share of the box's, at least. Meshes in boxes of 1.9 times the face are 
 _APART, _VERIFIED = 0.16, 12
 """Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
-_AS_LARGE = 0.75
-"""Least mean side of such a mesh over that of the box about the points (docs/methods.md 8.2)."""
 _THIRD = 0.5
 """Weight of the third network's opinion; the evidence of the two other networks has the rest."""
 _TWICE, _BELIEVED = 2, 0.5
@@ -230,7 +228,7 @@ class Place:
         """Compare the points of this frame with its mesh."""
         found = self._keypoints
         if found is not None and found.score >= _POINTS and self.mesh is not None:
-            agree = apart(self.mesh[0], found) <= _APART and found.side_of(self.mesh[0]) >= _AS_LARGE
+            agree = apart(self.mesh[0], found) <= _APART and found.side_of(self.mesh[0]) >= AS_LARGE
             self._verified = 0 if agree else -1
 
     @property

@@ -238,11 +238,11 @@ class HeldPoses:
         if view is not None and (going.tracklet in self._shown or going.lasts(track.number)):
             return view
         time, box = going.frame.time, track.face.box
-        # Of 97 first poses at places where there only may be a face (eight clips) some 30 were on a lit shop, a coat,
-        # the back of a head or a neighbour: a redaction there is no more than it would be without the pose.
-        seen = not track.face.again or track.face.keypoints is not None
         coming = going.coming(track.number, begins=going.tracklet not in self._shown)
         if before is None or before[2].turned_away:
+            # Of 97 first poses at places where a second look only says that there may be a face (eight clips) some 30
+            # were on a lit shop, a coat, the back of a head or a neighbour.
+            seen = not track.face.again or track.face.keypoints is not None
             early = seen and coming is not None and coming[0].time - time <= _BRIDGED and not away
             return going.free(coming[1].moved(box), track) if coming is not None and early else None
         index, then, last = before

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import Face
+from streamdeid.core.faces import AS_LARGE, Face
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.signals import relative_sharpness
 
@@ -113,11 +113,6 @@ _APART = 0.16
 """Largest mean distance of the landmarks from a second network's five points, shares of the face's width
 (docs/methods.md 8.2). It is used instead of the box, since boxes are up to 1.9 times as large as the face: of the heads
 of friends2 that are turned by 40 to 50 degrees, the box called every second right mesh astray."""
-_AS_LARGE = 0.75
-"""Least mean side of the box about the landmarks over that of the face that the second network's points tell. A mesh
-half as large as the face lay on the eyes and the nose of a woman who laughed in profile, near enough to the five
-points, and left her mouth and forehead open (stage_and_audience, 0.53 to 0.70). Of 433 other agreements in 20 clips
-three were below, two of them as flat a mesh on the upper half of a face; 99 of 100 were above 0.77."""
 _BARE, _UNSURE = np.array([0.25, 0.25, 0.12, 0.12]), 0.55
 """Share of the detector's box that landmarks leave bare at the left, right, top and bottom, and residual of the fit:
 beyond both together the landmarks are too small or beside the face. Either alone is common: generous boxes, and faces
@@ -185,7 +180,7 @@ def astray(seen: Observation) -> float:
     """How far the landmarks lie from the eyes, nose and mouth that a second network sees, or else from where the
     detector's box says, 1 at the threshold."""
     if seen.apart is not None and seen.side is not None:
-        return max(seen.apart / _APART, _AS_LARGE / max(seen.side, 1e-3))
+        return max(seen.apart / _APART, AS_LARGE / max(seen.side, 1e-3))
     left, right, top, bottom = seen.bare
     share = np.maximum([1 - left - right, 1 - top - bottom], 1e-3)
     beside = np.abs([left - right, top - bottom]) / 2 / share

@@ -96,10 +96,6 @@ class KnownTrack:
         """Seconds from a time to the nearest sighting."""
         return min((abs(one.place.time - time) for one in self.sightings), default=math.inf)
 
-    def comes(self, time: float) -> float:
-        """Seconds from a time to the next sighting."""
-        return min((one.place.time - time for one in self.sightings if one.place.time >= time), default=math.inf)
-
     def to_come(self, index: int, most: int = MOTION) -> list[Sighting]:
         """The first sightings after a frame, `most` of them at most; by default as many as a motion is derived from."""
         return list(islice((one for one in self.sightings if one.index > index), most))

@@ -234,8 +234,8 @@ class LookAhead:
 
     def _half(self, known: KnownTrack, lost: Track, now: Noted) -> bool:
         """Whether a lost face may be half outside the picture: half a face tells networks little."""
-        comes_in = known.covered == now.index - 1 and known.comes(now.time) <= _BRIDGED
-        return at_border(lost.box, self._size, _BESIDE if comes_in else 0.0)
+        soon = any(one.place.time - now.time <= _BRIDGED for one in known.to_come(now.index, 1))
+        return at_border(lost.box, self._size, _BESIDE if soon and known.covered == now.index - 1 else 0.0)
 
     def _young(self, track: Track, now: Noted) -> bool:
         """Whether a track has just begun, with enough evidence in this frame to be a face if more such sightings come.
