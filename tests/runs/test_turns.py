@@ -15,7 +15,7 @@ import pytest
 from streamdeid.core.process_usage import processors
 from streamdeid.runs import turns as turns_module
 from streamdeid.runs.turns import Turns, folder_of_turns, usual
-from tests.patience import PATIENCE, eventually
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 GO = threading.Event()
@@ -58,20 +58,33 @@ def test_there_are_turns_for_all_processors_and_one_more(tmp_path: Path, patient
 def test_who_has_had_a_turn_comes_after_who_waits(two: tuple[Turns, Turns], patient: None) -> None:
     one, other = two
     order: list[tuple[str, bool]] = []
+    pausing = _Pausing()
 
     def waits() -> None:
-        with other(GO) as waited:
+        with other(pausing) as waited:
             order.append(("other", waited))
 
     with one(GO):
         thread = threading.Thread(target=waits)
         thread.start()
-        # It has the next turn as soon as nobody else can lock that file.
-        eventually(lambda: not _is_free(one))
+        assert pausing.seen.wait(PATIENCE)
+        assert not _is_free(one), "it has the next turn"
     with one(GO) as waited:
         order.append(("one", waited))
     thread.join()
     assert order == [("other", True), ("one", True)]
+
+
+class _Pausing(threading.Event):
+    """Never set; tells that somebody has found no turn and pauses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = threading.Event()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seen.set()
+        return super().wait(timeout)
 
 
 def _is_free(turns: Turns) -> bool:
