@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,7 +22,7 @@ from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, LooksVerdict
 from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.observe.keypoint_pose import points_of_mesh
-from streamdeid.protect.levels import Level
+from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plans, settled
 from streamdeid.protect.replace_faces import ReplaceFaces
@@ -74,6 +75,8 @@ class Filmed:
     def __init__(self, fitting: FitModel, *, refused: bool = False, **options: Any) -> None:
         register = PersonRegister(new_persons(reentry=True, rate=25))
         self.filter = ReplaceFaces(fitting, Choice(fitting.model, refused), register, **options)
+        self.levels: Counter[str] = Counter()
+        self.causes: Counter[Cause] = Counter()
         self.index = -1
         self.waiting: list[PendingFrame[None]] = []
 
@@ -88,7 +91,11 @@ class Filmed:
 
     def publish(self, pending: PendingFrame[None], tracks: Sequence[Track]) -> DeidentifiedFrame:
         """A frame that waits with these tracks covered."""
-        return self.filter.render(pending, self.plans(pending, tracks))
+        plans = self.plans(pending, tracks)
+        done = self.filter.render(pending, plans)
+        self.causes.update(plan.cause for plan in plans if plan.cause is not None)
+        self.levels.update(redaction.level for redaction in done.redactions)
+        return done
 
     def plans(self, pending: PendingFrame[None], tracks: Sequence[Track]) -> Plans:
         """What is decided of these tracks of a frame that waits, after it was settled; it waits no longer."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Cause, Level
 from streamdeid.runs.parts import assemble, lookahead_frames, open_source, timed_detector
 from streamdeid.runs.session import open_session
-from streamdeid.runs.step import Step, filtered
+from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import Settings
 
 LEVELS = tuple(level.label for level in Level if level is not Level.MASK)
@@ -41,9 +41,16 @@ def one(path: Path, frames: int | None) -> dict[str, Any]:
         given = islice(source, frames)
         ahead = lookahead_frames(settings, info)
         step: Step[None] = stream.step()
-        row = counted(done.frame for done in filtered(given, step, ahead))
-    causes = stream.inner.causes
+        causes: Counter[Cause] = Counter()
+        row = counted(_counting(causes, filtered(given, step, ahead)))
     return {"clip": path.stem, **row, "causes": told(causes)}
+
+
+def _counting(causes: Counter[Cause], published: Iterable[Done[None]]) -> Iterator[DeidentifiedFrame]:
+    """What was published, while the causes are counted."""
+    for done in published:
+        causes.update(plan.cause for plan in done.plans if plan.cause is not None)
+        yield done.frame
 
 
 def told(causes: Mapping[Cause, int]) -> str:

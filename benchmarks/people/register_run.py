@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from benchmarks.people.register_clips import Recording
 from benchmarks.people.run import OWN, POSED, level_of
-from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.runs.parts import assemble, lookahead_frames, open_source, timed_detector
 from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, filtered
@@ -48,7 +47,7 @@ def sighted(recording: Recording, settings: Settings) -> Sighted:
     with contextlib.closing(timed_detector(settings)) as detect:
         size = (info.width, info.height)
         stream = assemble(open_session(settings), detect, size=size, rate=info.average_rate)
-        assert isinstance(stream.inner, ReplaceFaces)
+        assert stream.faces is not None
         step: Step[None] = stream.step()
         begun = time.process_time()
         for done in filtered(source, step, lookahead_frames(settings, info)):
@@ -60,7 +59,7 @@ def sighted(recording: Recording, settings: Settings) -> Sighted:
                     continue
                 here.add(name)
                 if one.person and level_of(one) in (OWN, POSED):
-                    vector = stream.inner.vectors()[one.person]
+                    vector = stream.faces.vectors()[one.person]
                     shown[name][hashlib.sha256(vector.tobytes()).hexdigest()[:12]] += 1
                     persons[one.person][name] += 1
             faces += len(here)

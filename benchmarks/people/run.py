@@ -106,6 +106,7 @@ class Filtering:
             with contextlib.suppress(InputError):  # it cannot be cut up: in one pass, as `filter` does
                 running = chain([self._next(twice)], twice)
         while (one := self._next(running)) is not None:
+            self.causes.update(plan.cause.value for plan in one.plans if plan.cause is not None)
             yield one.pending.frame, one.frame, one.pending.tracks
 
     def _once(self, source: FileSource) -> Iterator[_Published]:
@@ -116,8 +117,8 @@ class Filtering:
             stream = assemble(self._session, detect, size=size, rate=info.average_rate)
             step: Step[None] = stream.step()
             yield from filtered(islice(source, self._most), step, lookahead_frames(self._session.settings, info))
-            self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
-            self.causes = _worded(getattr(stream.inner, "causes", Counter()))
+            if stream.faces is not None:
+                self.breaks = _worded(stream.faces.breaks)
 
     def _twice(self, source: FileSource) -> Iterator[_Published]:
         """The same in two passes, as `runs.segments` does it in one process."""

@@ -22,7 +22,7 @@ from streamdeid.core.frames import Colour, Frame, Planes
 from streamdeid.protect.choices import Choice
 from streamdeid.protect.levels import Level
 from streamdeid.protect.mask_faces import MASKS, MaskFaces
-from streamdeid.protect.plan import at_once
+from streamdeid.protect.plan import Deidentifier, at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
 from streamdeid.surrogates.gallery import Gallery
@@ -30,6 +30,8 @@ from streamdeid.surrogates.gallery import Gallery
 _COLOUR = Colour("bt601", full_range=True)
 _PAUSE = Fraction(10)
 """Seconds between two pictures of a person: longer than anything is smoothed over."""
+_AS_ASKED = Level.OWN_FACE.label, Level.MASK.label
+"""Levels of faces that are shown as the method shows them: not covered in its stead."""
 
 
 MEAN_FACE, NOTHING_CHANGED = "mean face for everybody", "model reconstruction, nothing changed"
@@ -89,15 +91,14 @@ class Publisher:
         preserve: tuple[str, ...] = (),
     ) -> None:
         """method: a stream method or a mask by its `--method` name, or a control. Raises SettingsError."""
-        self._filter: ReplaceFaces | MaskFaces
-        if method in MASKS:
-            self._filter = MaskFaces(method)
-        else:
+        self._faces: ReplaceFaces | None = None
+        if method not in MASKS:
             choice = _CONTROLS.get(method)
             if choice is None:
                 settings = SurrogateSettings(method=method, k=k, q=q, preserve=preserve)
                 choice = Surrogates(gallery, fitting.model.variances, settings, key)
-            self._filter = ReplaceFaces(fitting, choice, TrackRegister(set()))
+            self._faces = ReplaceFaces(fitting, choice, TrackRegister(set()))
+        self._filter: Deidentifier = MaskFaces(method) if self._faces is None else self._faces
         self._index = 0
 
     def publish(self, person: int, photographs: Sequence[Photograph]) -> list[NDArray[np.uint8] | None]:
@@ -111,18 +112,14 @@ class Publisher:
             frame = Frame(planes, _PAUSE * self._index, self._index)
             self._index += 1
             track = Track(person, photograph.face.box, photograph.face, 0, False)
-            before = self._shown()
-            result = at_once(self._filter, frame, [track]).planes
-            published.append(whole_rgb(result) if self._shown() > before else None)
+            done = at_once(self._filter, frame, [track])
+            shown = done.redactions[0].level in _AS_ASKED
+            published.append(whole_rgb(done.planes) if shown else None)
         return published
-
-    def _shown(self) -> int:
-        """Faces shown so far as the method shows them: not covered in its stead."""
-        return self._filter.levels[Level.OWN_FACE] + self._filter.levels[Level.MASK]
 
     def vector(self, person: int) -> Points | None:
         """The surrogate P (d,) of a person; None when there is none, or for a mask."""
-        chosen = self._filter.chosen(person)
+        chosen = None if self._faces is None else self._faces.chosen(person)
         return None if chosen is None else chosen.vector
 
 

@@ -47,12 +47,12 @@ class Edited:
         inner: Deidentifier,
         edits: Callable[[int], FrameEdits],
         places: Callable[[int], Mapping[int, Box]],
-        faces: FacesOfPersons,
+        faces: FacesOfPersons | None,
         surrogates: Mapping[int, int] | None = None,
     ) -> None:
         """edits: the edits of a frame, by its number. places: the boxes of its tracks in the analysis. faces: of
-        persons whom the reviewer joined, separated or gave another surrogate. surrogates: by person, how many times
-        another one was asked for."""
+        persons whom the reviewer joined, separated or gave another surrogate; None for a mask. surrogates: by person,
+        how many times another one was asked for."""
         self._inner, self._edits, self._places, self._faces = inner, edits, places, faces
         self._times = surrogates or {}
 
@@ -76,7 +76,7 @@ class Edited:
         self._inner.settle(waiting, covered)
         for plan in self._inner.decide(pending, covered):
             other = self._other(plan, edits)
-            if other:
+            if other and self._faces is not None:
                 self._faces.choose_as(other, like=plan.person)
         pending.left |= set(edits.visible)
 
@@ -121,7 +121,7 @@ class Edited:
         other = self._other(plan, edits)
         if not other:
             return plan
-        face = self._faces.face_of(other)
+        face = None if self._faces is None else self._faces.face_of(other)
         if face is None:  # no other surrogate is free
             return replace(plan, level=Level.SOLID, cause=Cause.NOBODY, person=0, face=None)
         return replace(plan, person=person, face=face)

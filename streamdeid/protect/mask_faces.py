@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import SettingsError
-from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.soft_head import lost_face
@@ -41,37 +40,6 @@ class MaskFaces:
         if mask not in MASKS:
             raise SettingsError(f"unknown mask {mask!r}: choose from {', '.join(MASKS)}")
         self._mask = mask
-        self.levels: Counter[Level] = Counter()
-        """Redacted faces so far: `MASK` where the detector saw the face, `SOLID` where its place is only predicted."""
-
-    def close(self) -> None:
-        """Do nothing: no state is kept."""
-
-    @property
-    def causes(self) -> Mapping[Cause, int]:
-        """Empty: a mask is the level that was asked for."""
-        return {}
-
-    @property
-    def tracklets(self) -> int:
-        """Always 0: masks are applied without tracklets."""
-        return 0
-
-    def choose_as(self, person: int, like: int) -> None:
-        """Do nothing: a mask has no new faces."""
-
-    def face_of(self, person: int) -> None:
-        """Always None: a mask has no new faces."""
-
-    def chosen(self, person: int) -> None:
-        """Always None: no surrogate is chosen for anybody."""
-
-    def provisional(self, tracklet: int) -> None:
-        """Always None: no tracklet has a provisional surrogate."""
-
-    def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
-        """Always True: a mask has no rule that could speak against a frame."""
-        return True
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Do nothing: a mask needs no identity."""
@@ -80,7 +48,7 @@ class MaskFaces:
         """Do nothing: there is nobody to commit."""
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
-        """Plan the mask for faces that are seen, and a solid redaction for lost ones."""
+        """Plan the mask for faces that the detector saw, and a solid redaction where a place is only predicted."""
         size = pending.frame.planes.size
         plans = []
         for track in tracks:
@@ -99,7 +67,6 @@ class MaskFaces:
         for plan in plans:
             if plan.track.sighted is None:
                 planes = solid_fill(planes, plan.place[0])
-        self.levels.update(plan.level for plan in plans)
         ordered = sorted(plans, key=lambda plan: plan.track.sighted is None)
         redactions = tuple(Redaction(plan.track.number, plan.place[0], plan.level.label) for plan in ordered)
         return DeidentifiedFrame(planes, frame.time, frame.index, redactions)

@@ -85,14 +85,10 @@ class ReplaceFaces:
         """By person: y (d,), for as long as the person is known."""
         self.decoded = DecodedFaces(fitting) if decoded is None else decoded
         """Decoded new faces, for a part of the stream that follows: decoding one takes a twentieth of a second."""
-        self.levels: Counter[Level] = Counter()
-        """Faces protected so far, by protection level."""
         self._read = -1
         """Number of the last frame whose faces found by looking again were read."""
         self._over: set[int] = set()
         """Persons whom the register forgot, kept as long as waiting frames may show them."""
-        self.causes: Counter[Cause] = Counter()
-        """Counts why faces were protected at a lower level than the first."""
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Measure the faces of the newest of the waiting frames."""
@@ -134,12 +130,9 @@ class ReplaceFaces:
             self._redact(out, frame, plan, plans)
         redactions = []
         for plan in sorted(plans, key=_width):
-            level, cause = self._show(out, frame, plan, plans)
+            level = self._show(out, frame, plan, plans)
             shown = plan.person if level in FACES else 0
             redactions.append(Redaction(plan.track.number, _box(plan, level), level.label, shown))
-            self.levels[level] += 1
-            if cause is not None:
-                self.causes[cause] += 1
         return DeidentifiedFrame(out, frame.time, frame.index, tuple(redactions))
 
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
@@ -288,20 +281,18 @@ class ReplaceFaces:
         fill(out, grown(box, out.size))
         return Level.SOLID
 
-    def _show(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> tuple[Level, Cause | None]:
-        """Render what one of the plans shows, in place. Returns the level that came of it, and why it is no better
-        one."""
+    def _show(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> Level:
+        """Render what one of the plans shows, in place. Returns the level that came of it."""
         if plan.level not in FACES:
-            return plan.level, plan.cause
+            return plan.level
         if plan.face is None:
             raise FailedClosed("a face was to be rendered that nobody has")
         with _or_redacted():
             if plan.level is Level.POSED and self._pose(out, frame, plan, plan.face, plans):
-                return plan.level, plan.cause
-            own = plan.level is Level.OWN_FACE
-            if own and self._draw(out, plan, plan.face):
-                return plan.level, plan.cause
-        return self._redact(out, frame, replace(plan, level=self._hidden), plans), plan.cause or Cause.NO_LANDMARKS
+                return plan.level
+            if plan.level is Level.OWN_FACE and self._draw(out, plan, plan.face):
+                return plan.level
+        return self._redact(out, frame, replace(plan, level=self._hidden), plans)
 
     def _pose(self, out: Planes, frame: Frame, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
         """Render a posed face, in place. Returns whether it was rendered."""

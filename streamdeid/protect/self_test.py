@@ -19,7 +19,9 @@ from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import FailedClosed
-from streamdeid.protect.plan import Deidentifier, at_once
+from streamdeid.protect.levels import Cause
+from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import Deidentifier, settled
 from streamdeid.render.new_face import NewFace
 
 _SIDE = 320
@@ -61,7 +63,8 @@ def self_test(
     """Render the model's mean face on a grey picture, run the parts over it, and check that it was replaced.
 
     track and deidentifier: fresh ones. Returns by how much the middle of the face changed, mean absolute luma. Raises
-    FailedClosed when not exactly one face is found, when it is found in the wrong place, or when too little changed.
+    FailedClosed when not exactly one face is found, when it is found in the wrong place, when too little changed, or
+    when a face with landmarks could not be given a synthetic one.
     """
     frame, box = known_face(fitting)
     tracks = track(detect(frame), frame.time)
@@ -71,10 +74,17 @@ def self_test(
     centre = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     if not (x0 < centre[0] < x1 and y0 < centre[1] < y1):
         raise FailedClosed("the self-test failed: the detector found a face where there is none")
-    before, after = _middle(frame.planes.y, box), _middle(at_once(deidentifier, frame, tracks).planes.y, box)
+    pending = PendingFrame(frame, tracks, None)
+    deidentifier.observe(pending, [pending])
+    deidentifier.settle([pending])
+    plans = settled(deidentifier, [pending], tracks)
+    before, after = (_middle(one.planes.y, box) for one in (frame, deidentifier.render(pending, plans)))
     change = float(np.abs(after.astype(np.float64) - before).mean())
     if change < _LEAST_CHANGE:
         raise FailedClosed(f"the self-test failed: a known face changed by {change:.1f} grey levels only")
+    # Without landmarks from the detector there can only be a redaction; with them there must be a synthetic face here.
+    if {plan.cause for plan in plans} - {None, Cause.NO_LANDMARKS}:
+        raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
     return change
 
 

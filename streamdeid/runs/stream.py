@@ -8,7 +8,6 @@ from typing import Any
 
 from streamdeid.core.protocols import Detector
 from streamdeid.identity.reentry import Outcome
-from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.report.redaction_report import ProvisionalCounts
@@ -24,8 +23,9 @@ class Stream:
     detect: Detector
     tracker: FaceTracker
     deidentifier: Deidentifier
-    """The outermost de-identifier: look-ahead, and any regions and whitelist, lie around `inner`."""
-    inner: ReplaceFaces | MaskFaces
+    """The outermost one: look-ahead, and any regions and whitelist, lie around `faces` or a mask."""
+    faces: ReplaceFaces | None
+    """What replaces the faces; None for a mask."""
     people: People
     cuts: Callable[[], int]
     """Gives the number of scene cuts so far."""
@@ -36,12 +36,13 @@ class Stream:
 
     def close(self) -> None:
         """Close these parts; the people stay known for parts that follow. Harmless when repeated."""
-        self.inner.close()
+        if self.faces is not None:
+            self.faces.close()
 
     def handed_on(self) -> People:
         """Close these parts and return the people of the stream, for the parts that come next."""
         self.close()
-        return replace(self.people, tracklets=self.inner.tracklets)
+        return self.people if self.faces is None else replace(self.people, tracklets=self.faces.tracklets)
 
     def end(self) -> None:
         """End the stream: close it, and write what was learned to the register. Raises what `SharedPeople.tell` does.
@@ -55,7 +56,7 @@ class Stream:
         """Number of persons told apart in these parts of the stream and those before them; None for a mask."""
         counts = self.people.persons.counts
         known = counts[Outcome.NEW] + counts[Outcome.UNCERTAIN] + counts[Outcome.UNSEEN]
-        return None if isinstance(self.inner, MaskFaces) else known
+        return None if self.faces is None else known
 
     @property
     def tracks(self) -> dict[str, int]:
@@ -65,6 +66,4 @@ class Stream:
     @property
     def provisional(self) -> ProvisionalCounts | None:
         """Counts of provisional faces; None for a mask and for fixed maps."""
-        return ProvisionalCounts.of(
-            self.people.surrogates, self.inner.replaced if isinstance(self.inner, ReplaceFaces) else 0
-        )
+        return None if self.faces is None else ProvisionalCounts.of(self.people.surrogates, self.faces.replaced)

@@ -92,19 +92,20 @@ def _vector(path: Path, recogniser: Recogniser, model: AppearanceModel, detect: 
 
 
 def laid_around(
-    inner: ReplaceFaces | MaskFaces,
+    faces: ReplaceFaces | None,
     settings: Settings,
     known: Known | None,
     model: AppearanceModel,
     size: tuple[int, int] | None,
 ) -> Deidentifier:
-    """The de-identifier `inner`, with the whitelist around it if there is one, and the regions around both if any.
+    """What replaces the faces, or the mask of the settings where nothing does, with the whitelist around it if there is
+    one, and the regions around both if any.
 
     size: (width, height) of the pictures, where known. Raises SettingsError for a region outside them.
     """
-    outer: Deidentifier = inner
+    outer: Deidentifier = MaskFaces(settings.method) if faces is None else faces
     if known is not None:
-        outer = Whitelist(outer, known, model, inner.allows)
+        outer = Whitelist(outer, known, model) if faces is None else Whitelist(outer, known, model, faces.allows)
     if settings.regions:
         if size is not None:
             for region in settings.regions:

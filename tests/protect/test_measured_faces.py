@@ -167,7 +167,7 @@ def test_a_hand_never_gets_a_person_however_long_it_is_seen(
         done = filmed.show(one.planes, track(hand))
         assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
     assert not filmed.filter.vectors()
-    assert filmed.filter.causes == {Cause.NOBODY: 40}
+    assert filmed.causes == {Cause.NOBODY: 40}
     assert levels(filmed.show(one.planes, track(one.face))) == {1: OWN}, "the same, surely a face"
 
 

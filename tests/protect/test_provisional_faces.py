@@ -80,7 +80,7 @@ def test_among_others_a_face_is_shown_from_the_first_frame_and_kept(fitting: Fit
         )
     last = filmed.show(both.planes, *tracks)
     assert {one.track: (one.level, one.person) for one in last.redactions} == {1: (OWN, 1), 2: (OWN, 2)}
-    assert not filmed.filter.causes and len(filmed.filter.vectors()) == 2
+    assert not filmed.causes and len(filmed.filter.vectors()) == 2
     assert [one for one in filmed.choice.told if one[0] != "release"] == [
         ("provisional", 1, 0), ("provisional", 2, 0), ("adopt", 1, 1), ("adopt", 2, 2),
     ]  # fmt: skip

@@ -90,8 +90,7 @@ def test_a_region_is_filled_over_the_faces_and_is_no_face() -> None:
     frame = noisy(320, 240)
     box = (100.0, 80.0, 160.0, 150.0)
     track = Track(1, box, Face(box, 0.9), 0, False)
-    inner = MaskFaces("blackout")
-    outer = FixedRegions(inner, [Region(90, 70, 40, 40), Region(0, 0, 1, 1)])
+    outer = FixedRegions(MaskFaces("blackout"), [Region(90, 70, 40, 40), Region(0, 0, 1, 1)])
     done = at_once(outer, frame, [track])
     assert (done.planes.y[70:110, 90:130] == GREY).all()
     assert (done.planes.y[120:140, 135:150] == 16).all()
@@ -100,7 +99,6 @@ def test_a_region_is_filled_over_the_faces_and_is_no_face() -> None:
         (0, REGION),
         (0, REGION),
     ]
-    assert sum(inner.levels.values()) == 1
 
 
 def run(clip: Path, *options: str, output: str = "out.mp4") -> tuple[int, Path]:

@@ -14,7 +14,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import Planes
 from streamdeid.identity.looks import Looks
-from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.levels import Cause
 from streamdeid.protect.plan import settled
 from streamdeid.protect.soft_head import head_of
 from tests import drawn_faces
@@ -57,7 +57,7 @@ def test_alone_a_face_is_shown_by_its_own_face_from_the_first_frame(fitting: Fit
     assert x0 <= one.points[:, 0].min() and y0 <= one.points[:, 1].min()
     assert x1 >= one.points[:, 0].max() and y1 >= one.points[:, 1].max()
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
-    assert len(filmed.filter.vectors()) == 1 and not filmed.filter.causes
+    assert len(filmed.filter.vectors()) == 1 and not filmed.causes
 
 
 def test_a_known_face_with_something_before_it_keeps_the_own_face(fitting: FitModel, drawn: Drawn) -> None:
@@ -97,7 +97,7 @@ def test_in_doubt_there_is_a_redaction_with_no_face_in_it(fitting: FitModel, dra
     own = filmed.show(one.planes, track(one.face), times=5)
     done = filmed.show(one.planes, track(one.face, ambiguous=True))
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOLID if strict else SOFT, 0)]
-    assert filmed.filter.causes == {Cause.DOUBT: 1}
+    assert filmed.causes == {Cause.DOUBT: 1}
     assert detail(own.planes, middle(one)) > 4 > 1.5 > detail(done.planes, middle(one))
 
 
@@ -117,7 +117,7 @@ def test_who_gets_no_surrogate_is_redacted(fitting: FitModel, drawn: Drawn) -> N
     filmed = Filmed(fitting, refused=True)
     done = filmed.show(one.planes, track(one.face), times=3)
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
-    assert filmed.filter.causes == {Cause.NOBODY: 3} and not filmed.filter.vectors()
+    assert filmed.causes == {Cause.NOBODY: 3} and not filmed.filter.vectors()
     assert detail(done.planes, middle(one)) < 1.5 < 4 < detail(one.planes, middle(one))
 
 
@@ -126,7 +126,7 @@ def test_a_small_face_is_somebody_new_after_a_while_and_posed(fitting: FitModel,
     filmed = Filmed(fitting)
     shown = [filmed.show(one.planes, track(one.face)).redactions[0] for _ in range(13)]
     assert [(redaction.level, redaction.person) for redaction in shown] == [(SOFT, 0)] * 11 + [(POSED, 1)] * 2
-    assert filmed.filter.causes == {Cause.NOBODY: 11, Cause.SMALL: 2}
+    assert filmed.causes == {Cause.NOBODY: 11, Cause.SMALL: 2}
 
 
 def test_a_face_whose_landmarks_are_astray_keeps_its_pose_and_is_redacted_then(fitting: FitModel, drawn: Drawn) -> None:
@@ -136,7 +136,7 @@ def test_a_face_whose_landmarks_are_astray_keeps_its_pose_and_is_redacted_then(f
     beside = astray(one.face)
     done = [filmed.show(one.planes, track(beside)) for _ in range(4)]
     assert [levels(one)[1] for one in done] == [POSED, POSED, POSED, SOFT]
-    assert filmed.filter.causes == {Cause.ASTRAY: 4}
+    assert filmed.causes == {Cause.ASTRAY: 4}
     x0, _, x1, _ = done[-1].redactions[0].box
     assert x0 <= beside.box[0] and x1 >= beside.box[2], "all of the box is redacted: it may be right"
     shown = [levels(filmed.show(one.planes, track(one.face)))[1] for _ in range(5)]
@@ -162,7 +162,7 @@ def test_without_landmarks_a_known_person_is_posed_by_five_points_and_nothing_of
     bare = bared(one)
     done = filmed.show(one.planes, track(bare))
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(POSED, 1)]
-    assert filmed.filter.causes == {Cause.NO_LANDMARKS: 1}
+    assert filmed.causes == {Cause.NO_LANDMARKS: 1}
     noisy = filled(one.planes, drawn_faces.inside_hull(one.points, SIZE, -3.0))
     again = Filmed(fitting)
     again.show(one.planes, track(one.face), times=5)
@@ -215,7 +215,7 @@ def test_turned_faces_are_shown_up_to_a_profile_and_then_not_at_all(
     done = filmed.show(turned.planes, track(turned.face))
     assert levels(done) == {1: level}
     assert done.redactions[0].person == (0 if level == SOFT else 1)
-    assert filmed.filter.causes == ({} if level == OWN else {Cause.TURNED: 1})
+    assert filmed.causes == ({} if level == OWN else {Cause.TURNED: 1})
 
 
 def test_a_posed_face_takes_the_tone_of_the_skin_but_a_strict_one_nothing_at_all(
@@ -277,7 +277,7 @@ def test_the_redaction_of_a_lost_face_is_bounded_and_holds_the_last_face(fitting
         assert same(done.planes, other.show(noisy, lost(grown(one.face.box, times), sides=sides)).planes), (
             "all of the face"
         )
-    assert filmed.filter.causes == {Cause.LOST: 1}
+    assert filmed.causes == {Cause.LOST: 1}
 
 
 def test_the_redaction_of_a_lost_face_is_of_this_frame_alone(fitting: FitModel, drawn: Drawn) -> None:
@@ -405,12 +405,12 @@ def test_a_face_that_cannot_be_drawn_is_redacted_and_the_run_goes_on(
     one = drawn()
     filmed = Filmed(fitting)
     filmed.show(one.planes, track(one.face), times=3)
-    before = Counter(filmed.filter.levels)
+    before = Counter(filmed.levels)
     monkeypatch.setattr("streamdeid.protect.replace_faces.render_surrogate", none)
     monkeypatch.setattr("streamdeid.protect.posed_faces.render_posed_face", none)
     done = filmed.show(one.planes, track(one.face))
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
-    assert filmed.filter.levels - before == Counter({Level.SOFT: 1})
+    assert filmed.levels - before == Counter({SOFT: 1})
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
     monkeypatch.setattr("streamdeid.protect.replace_faces.as_drawn", lambda *_: {Cause.SMALL: 9.0})
     done = filmed.show(one.planes, track(one.face), times=9)
@@ -429,7 +429,7 @@ def test_nothing_is_written_into_the_frame_and_the_same_frames_give_the_same_pix
         filmed.show(right.planes, track(left.face, 1), track(right.face, 2), times=8)
         results.append(filmed.show(right.planes, track(left.face, 1), track(right.face, 2, ambiguous=True)).planes)
     assert same(*results) and same(before, right.planes)
-    assert Counter(level.label for level in filmed.filter.levels.elements()).total() == 18
+    assert filmed.levels.total() == 18
 
 
 def test_a_posed_face_is_held_for_a_few_frames_without_points(fitting: FitModel, drawn: Drawn) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.identity import Identity
 from streamdeid.identity.looks import Looks
@@ -21,7 +21,6 @@ from streamdeid.identity.person_templates import FusedTemplates, RecognisedTempl
 from streamdeid.identity.reentry import Outcome, Persons
 from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import at_once
-from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import known_face
 from streamdeid.runs import session
 from streamdeid.runs.parts import assemble, default_detector, lookahead_frames
@@ -45,13 +44,16 @@ def models(fitting: FitModel, gallery: Gallery) -> Models:
     return Models(fitting, gallery)
 
 
-def run(stream: Stream, frames: Sequence[Frame]) -> list[Planes]:
-    """Filter frames without look-ahead."""
+def published(stream: Stream, frames: Sequence[Frame]) -> list[DeidentifiedFrame]:
     results = []
     for frame in frames:
         tracks = stream.tracker.update(stream.detect(frame), frame.time)
-        results.append(at_once(stream.deidentifier, frame, tracks).planes)
+        results.append(at_once(stream.deidentifier, frame, tracks))
     return results
+
+
+def run(stream: Stream, frames: Sequence[Frame]) -> list[Planes]:
+    return [done.planes for done in published(stream, frames)]
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +65,10 @@ def talk(fitting: FitModel, gallery: Gallery) -> list[Frame]:
 def test_the_self_test_leaves_nothing_behind(models: Models, talk: list[Frame]) -> None:
     detector = default_detector(Settings())
     tested = assemble(Session(Settings(), models, KEY), detector)
-    assert isinstance(tested.inner, ReplaceFaces)
     assert tested.people.surrogates is not None
     assert len(tested.people.surrogates) == 0
     assert not tested.people.surrogates.counts
-    assert isinstance(tested.inner, ReplaceFaces)
-    assert (sum(tested.inner.levels.values()), tested.known_people, tested.cuts()) == (0, 0, 0)
+    assert (tested.known_people, tested.cuts()) == (0, 0)
     with_test = run(tested, talk)
     detector.forget()
     without = run(assemble(Session(Settings(), models, KEY), detector, tested=False), talk)
@@ -100,7 +100,7 @@ def test_a_threshold_that_no_face_reaches_fails_the_self_test(models: Models) ->
 def test_a_detector_without_landmarks_passes_the_self_test(models: Models) -> None:
     place = known_face(models.fitting)[1]
     stream = assemble(Session(Settings(), models), lambda _: [Face(place, 1.0)])
-    assert isinstance(stream.inner, ReplaceFaces) and not stream.inner.levels
+    assert stream.faces is not None and stream.known_people == 0
 
 
 def test_transfer_eyes_and_children_are_what_was_asked_for(models: Models, talk: list[Frame]) -> None:
@@ -207,8 +207,8 @@ def recogniser(monkeypatch: pytest.MonkeyPatch) -> PersonRecogniser:
 
 
 def templates_of(stream: Stream) -> Templates:
-    assert isinstance(stream.inner, ReplaceFaces)
-    return stream.inner._faces.templates
+    assert stream.faces is not None
+    return stream.faces._faces.templates
 
 
 def outcome_at(persons: Persons, distance: float, expected: bool = False) -> Outcome:
@@ -267,21 +267,21 @@ def test_without_a_recogniser_everything_else_is_as_before(
     monkeypatch.setattr(session, "load_person_recogniser", lambda: None)
     detector = default_detector(Settings())
     stream = assemble(Session(Settings(), models, KEY), detector)
-    run(stream, talk)
+    done = published(stream, talk)
     detector.close()
     assert stream.known_people == 1
-    assert isinstance(stream.inner, ReplaceFaces) and stream.inner.levels == {Level.OWN_FACE: len(talk)}
+    assert [[one.level for one in frame.redactions] for frame in done] == [[Level.OWN_FACE.label]] * len(talk)
 
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_doubts_are_judged_by_looks_and_strict_is_handed_on(models: Models, strict: bool) -> None:
     stream = assemble(Session(Settings(strict=strict), models), nobody, tested=False)
-    assert isinstance(stream.inner, ReplaceFaces)
-    assert isinstance(stream.inner._faces._judge, Looks)
+    assert stream.faces is not None
+    assert isinstance(stream.faces._faces._judge, Looks)
     blank = Planes(*(np.full((side, side), 90, np.uint8) for side in (64, 32, 32)))
     face = Face((20.0, 20.0, 44.0, 44.0), 1.0)
     frame = Frame(blank, Fraction(0), 0)
-    (redaction,) = at_once(stream.inner, frame, [Track(1, face.box, face, 0, False)]).redactions
+    (redaction,) = at_once(stream.faces, frame, [Track(1, face.box, face, 0, False)]).redactions
     assert redaction.level == ("solid" if strict else "soft redaction")
     stream.close()
 
@@ -303,8 +303,8 @@ def test_the_next_part_of_a_stream_keeps_the_people_and_ends_the_thread_of_the_f
     assert second.people.persons is first.people.persons and second.people.surrogates is first.people.surrogates
     assert templates_of(second) is not templates_of(first)
     run(second, [replace(frame, time=frame.time + 5) for frame in talk])
-    assert isinstance(first.inner, ReplaceFaces) and isinstance(second.inner, ReplaceFaces)
-    old, new = first.inner.vectors(), second.inner.vectors()
+    assert first.faces is not None and second.faces is not None
+    old, new = first.faces.vectors(), second.faces.vectors()
     assert old.keys() == new.keys() == {1} and np.array_equal(old[1], new[1])
     assert second.known_people == 1
     for _ in range(2):
