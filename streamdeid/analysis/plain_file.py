@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError
 
 
@@ -22,8 +23,7 @@ def open_plain(path: Path) -> tuple[int, int]:
     try:
         descriptor = os.open(path, flags)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its name cannot be used"
-        raise InputError(f"{path} cannot be read: {str(reason).lower()}") from error
+        raise InputError(f"{path} cannot be read: {system_reason(error, 'its name cannot be used')}") from error
     state = os.fstat(descriptor)
     if not stat.S_ISREG(state.st_mode):
         os.close(descriptor)

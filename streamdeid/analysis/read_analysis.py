@@ -37,6 +37,7 @@ from streamdeid.analysis.records import Analysis, FrameRecord
 from streamdeid.analysis.seal import Seal
 from streamdeid.analysis.stored_faces import FaceNumbers, face_from
 from streamdeid.analysis.strict_json import Unfit
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError
 
 _KEPT = 4
@@ -102,7 +103,7 @@ class _File:
                 while len(data) < length and (piece := os.read(self._descriptor, length - len(data))):
                     data += piece
         except OSError as error:
-            raise InputError(f"{self.path} cannot be read: {(error.strerror or 'an error').lower()}") from error
+            raise InputError(f"{self.path} cannot be read: {system_reason(error, 'an error')}") from error
         if len(data) != length:
             raise self.wrong("it is cut off")
         return data

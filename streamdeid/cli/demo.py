@@ -15,6 +15,7 @@ from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.frames import Planes
 from streamdeid.core.named_files import OUTPUT, REPORT, SHEET, Named, check_named
 from streamdeid.core.shown_text import say
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import ExitCode, OutputError, SettingsError, StreamdeidError
 from streamdeid.report.audit import read_report
 from streamdeid.report.contact_sheet import contact_sheet, crop, write_sheet
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
+        raise OutputError(f"{out} cannot be made: {system_reason(error)}") from error
     _check_out(out, overwrite=arguments.overwrite)
     compile_beside(shown=not arguments.quiet)
     with FileRun(settings) as run:

@@ -15,6 +15,7 @@ from streamdeid.cli.live_options import refuse_live_options
 from streamdeid.cli.progress import FilesBar
 from streamdeid.cli.result_lines import tell, tell_failure
 from streamdeid.core.addresses import is_address, shown
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import ExitCode, InputError, SettingsError
 from streamdeid.report.redaction_report import FileFailure, FileReport, RunChoice
 from streamdeid.runs.archive import (
@@ -117,7 +118,7 @@ def _found(argument: str) -> tuple[list[Stored], bool]:
         try:
             return [Stored(place_of(str(path)), path.stat().st_size) for path in paths], paths != [Path(argument)]
         except OSError as error:
-            raise InputError(f"{argument} cannot be read: {(error.strerror or str(error)).lower()}") from error
+            raise InputError(f"{argument} cannot be read: {system_reason(error)}") from error
     place = place_of(argument)
     files = listed(place, is_video_name)
     if files is None:

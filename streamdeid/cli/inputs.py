@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError, OutputError, SettingsError
 
 SUFFIX = "_deidentified"
@@ -70,7 +71,7 @@ def files_of(argument: str) -> list[Path]:
         try:
             found = sorted(entry for entry in path.iterdir() if is_video_name(entry.name) and entry.is_file())
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+            raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
         if not found:
             raise InputError(f"{path} holds no videos")
         return found
@@ -106,4 +107,4 @@ def make_directory(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{path} cannot be made: {(error.strerror or str(error)).lower()}") from error
+        raise OutputError(f"{path} cannot be made: {system_reason(error)}") from error

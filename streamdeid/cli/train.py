@@ -28,6 +28,7 @@ from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.faces import Face
 from streamdeid.core.named_files import MODELS, PHOTOGRAPH, TABLE, Named, check_named
 from streamdeid.core.shown_text import say
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import ExitCode, InputError, OutputError, StreamdeidError
 from streamdeid.runs.named_by_settings import files_of_models
 from streamdeid.runs.parts import photograph_detector, still_detector
@@ -185,7 +186,7 @@ def train_models(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
+        raise OutputError(f"{out} cannot be made: {system_reason(error)}") from error
     known = labels(directory)
     donors = [known.get(path.stem, Donor(path.stem)) for path in neutral]
     with tempfile.TemporaryDirectory(dir=out, prefix=".training-") as name:

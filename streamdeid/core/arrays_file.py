@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.atomic_file import put_in_place, reason_of, reserve
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import ModelError, OutputError
 
 Arrays = dict[str, NDArray[Any]]
@@ -107,7 +108,7 @@ def read_arrays(path: Path) -> tuple[Arrays, str]:
         with zipfile.ZipFile(path) as archive:
             arrays = _read_members(path, archive)
     except OSError as error:
-        raise ModelError(f"cannot read model file {path}: {error.strerror or error}") from error
+        raise ModelError(f"cannot read model file {path}: {system_reason(error, as_told=True)}") from error
     except Exception as error:
         # zipfile and numpy raise a dozen kinds of errors on hostile bytes; all of them mean the same here.
         raise ModelError(f"model file {path} is damaged: {_one_line(error)}") from error

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import OutputError, SettingsError
 
 _LONGEST_NAME = 255
@@ -140,9 +141,9 @@ def write_whole(path: Path, data: bytes, *, overwrite: bool, mode: int = 0o666) 
 
 
 def reason_of(error: BaseException) -> str:
-    """The operating system's description of an error, in lower case."""
-    text = getattr(error, "strerror", None)
-    return str(text).lower() if text else "the encoder or the file system refused"
+    """Why a file could not be written, as of `system_reason`. An error without a description may be the encoder's here,
+    whose own text means nothing to the user."""
+    return system_reason(error, "the encoder or the file system refused")
 
 
 def put_in_place(growing: Growing, path: Path, *, overwrite: bool) -> None:

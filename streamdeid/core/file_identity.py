@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError
 
 
@@ -31,8 +32,7 @@ class FileIdentity:
         try:
             state = os.stat(path)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "its name cannot be used"
-            raise InputError(f"{path} cannot be read: {str(reason).lower()}") from error
+            raise InputError(f"{path} cannot be read: {system_reason(error, 'its name cannot be used')}") from error
         return FileIdentity(state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
 
     def check(self, path: Path) -> None:

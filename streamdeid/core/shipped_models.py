@@ -10,6 +10,7 @@ import hashlib
 from importlib import resources
 from pathlib import Path
 
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import ModelError
 
 DETECTION = "face_detection_full_range_sparse.tflite"
@@ -41,7 +42,7 @@ def network(name: str) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ModelError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise ModelError(f"{path} cannot be read: {system_reason(error)}") from error
     if hashlib.sha256(content).hexdigest() != _SHA256[name]:
         raise ModelError(f"{path} has been changed: it is not the network that came with streamdeid")
     return content

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.atomic_file import write_whole
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import OutputError, SettingsError
 
 try:
@@ -97,5 +98,5 @@ def _write(path: Path, title: str, x_label: str, y_label: str, draw: Callable[[A
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise OutputError(f"{path} cannot be written: {system_reason(error)}") from error
     write_whole(path, picture.getvalue(), overwrite=True)

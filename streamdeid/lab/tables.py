@@ -13,6 +13,7 @@ import numpy as np
 
 from streamdeid.core.atomic_file import write_whole
 from streamdeid.core.shown_text import json_bytes
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import OutputError
 from streamdeid.lab.identification import Interval
 
@@ -107,7 +108,7 @@ def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise OutputError(f"{path} cannot be written: {system_reason(error)}") from error
     write_whole(path, json_bytes(text), overwrite=True)
 
 

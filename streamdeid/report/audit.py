@@ -20,6 +20,7 @@ from typing import Any
 
 from streamdeid.core.arrays_file import read_arrays
 from streamdeid.core.shipped_models import shipped
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError, ModelError, SettingsError
 from streamdeid.protect.mask_faces import LEAVES_NOTHING, MASKS
 from streamdeid.report.redaction_report import SCHEMA, VERSION, FileReport, FileSide, ProvisionalCounts, Report
@@ -96,7 +97,7 @@ def read_report(path: Path) -> Report:
     try:
         values = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is cut off or no JSON file: {error}") from error
     if not isinstance(values, dict) or values.get("schema") != SCHEMA:
@@ -246,14 +247,14 @@ def _found(name: str, directories: Sequence[Path]) -> list[Path]:
     try:
         return [directory / name for directory in directories if (directory / name).is_file()]
     except OSError as error:  # a directory that may not be looked into, a name that is too long
-        raise InputError(f"cannot look for {name!r}: {(error.strerror or str(error)).lower()}") from error
+        raise InputError(f"cannot look for {name!r}: {system_reason(error)}") from error
 
 
 def _hash_of_file(path: Path) -> str:
     try:
         return FileSide.of(path).sha256
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
 
 
 def _hash_of_model(path: Path) -> str:

@@ -17,6 +17,7 @@ from streamdeid.analysis.records import Analysis
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.core.shown_text import plain
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.review.app import Open
@@ -81,7 +82,7 @@ def _sha256(path: Path) -> str:
     try:
         return FileSide.of(path).sha256
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
 
 
 def _check_output(files: Files, sha256: str, analysis: Analysis, edits: Edits) -> None:

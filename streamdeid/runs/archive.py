@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from streamdeid.core.addresses import is_address, scrubbed, shown
 from streamdeid.core.atomic_file import check_paths, put_in_place, remove, reserve
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError, OutputError, SettingsError, StreamdeidError
 
 ATTEMPTS = 5
@@ -201,7 +202,7 @@ def _store_here(path: Path, place: Path, token: str, overwrite: bool) -> None:
             shutil.copyfileobj(source, target, 1 << 20)
         put_in_place(growing, place, overwrite=overwrite)
     except OSError as error:
-        raise OutputError(f"{place} cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise OutputError(f"{place} cannot be written: {system_reason(error)}") from error
     finally:
         growing.discard()
         growing.let_go()
@@ -296,5 +297,5 @@ def _reason(error: BaseException) -> str:
         return "there is nothing"
     if isinstance(error, PermissionError):
         return "access was refused"
-    text = " ".join(scrubbed(str(getattr(error, "strerror", None) or error)).split())
+    text = " ".join(scrubbed(system_reason(error, as_told=True)).split())
     return f"{text[:1].lower()}{text[1:200]}" if text else type(error).__name__

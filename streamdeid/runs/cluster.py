@@ -22,6 +22,7 @@ from typing import Any
 
 from streamdeid.core.addresses import scrubbed, shown
 from streamdeid.core.held_signals import signals_held
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import FailedClosed, SettingsError, StreamdeidError
 from streamdeid.report.redaction_report import FileFailure
 from streamdeid.runs.archive import name_of
@@ -279,7 +280,7 @@ def _check_address(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         raise SettingsError(f"no Ray cluster can be used at {shown(address)}: {reason}") from error
 
 

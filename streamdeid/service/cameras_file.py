@@ -30,6 +30,7 @@ from pathlib import Path
 
 from streamdeid.core.addresses import is_address, is_device, scrubbed
 from streamdeid.core.named_files import CAMERAS, TOKEN, Named, check_named
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import SettingsError
 from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.runs.register_file import private_key
@@ -136,7 +137,7 @@ def _parsed(file: Path) -> Table:
         with file.open("rb") as opened:
             content = opened.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise SettingsError(f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise SettingsError(f"cannot be read: {system_reason(error)}") from None
     if len(content) > _MOST_BYTES:
         raise SettingsError(f"is larger than {_MOST_BYTES} bytes")
     try:

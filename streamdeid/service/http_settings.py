@@ -7,6 +7,7 @@ import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import SettingsError
 from streamdeid.service.toml_values import Table, check_names, path, text
 
@@ -60,7 +61,7 @@ class HttpSettings:
             raise
         except (OSError, UnicodeError) as error:  # UnicodeError: the host is not a possible name
             listening.close()
-            why = ((error.strerror if isinstance(error, OSError) else None) or str(error)).lower()
+            why = system_reason(error)
             raise SettingsError(f"cannot listen on {self.host} port {self.port}: {why}") from None
         listening.setblocking(False)
         return listening
@@ -94,7 +95,7 @@ def read_token(file: Path) -> str:
         with file.open("rb") as opened:
             token = opened.read(_MOST_TOKEN + 1).strip()
     except OSError as error:
-        raise SettingsError(f"cannot read token_file {file}: {(error.strerror or str(error)).lower()}") from None
+        raise SettingsError(f"cannot read token_file {file}: {system_reason(error)}") from None
     if not LEAST_TOKEN <= len(token) <= _MOST_TOKEN:
         raise SettingsError(f"the token of {file} must have {LEAST_TOKEN} to {_MOST_TOKEN} characters")
     if not all(33 <= byte <= 126 for byte in token):

@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 
 from streamdeid.core.child_process import child_command, child_environment
+from streamdeid.core.system_reason import system_reason
 from streamdeid.service.lease import ENDING, UNTIL, Lease
 
 COMMAND = tuple(child_command("streamdeid.service.camera_process:main"))
@@ -69,7 +70,7 @@ class CameraRelay:
                 start_new_session=True,
             )
         except OSError as error:
-            return error.strerror or str(error)
+            return system_reason(error, as_told=True)
         self._lines.put(order + _until(until))
         for work in (self._write, self._read_messages, self._read_complaints):
             thread = threading.Thread(target=work, daemon=True)

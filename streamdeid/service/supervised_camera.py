@@ -10,6 +10,7 @@ from typing import Any
 
 from streamdeid.core.addresses import scrubbed
 from streamdeid.core.status import LiveStatus
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import ExitCode, StreamdeidError
 from streamdeid.service.camera import Camera
 from streamdeid.service.camera_report import CameraReport, RecentLatency
@@ -204,7 +205,7 @@ class SupervisedCamera:
         self._restarts.started(now := time.monotonic())
         self._restarts.ended(now, code)
         if isinstance(error, OSError):
-            self._trouble = f"its process cannot be started: {scrubbed(error.strerror or str(error))}"
+            self._trouble = f"its process cannot be started: {scrubbed(system_reason(error, as_told=True))}"
         elif isinstance(error, StreamdeidError):
             self._trouble = scrubbed(str(error))
         else:

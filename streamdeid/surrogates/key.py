@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import SettingsError
 
 KEY_BYTES = 32
@@ -42,7 +43,7 @@ def read_key_file(path: Path) -> bytes:
             # A bound, so that a device such as /dev/zero does not fill the memory.
             key = file.read(MOST_KEY_BYTES + 1)
     except OSError as error:
-        raise SettingsError(f"cannot read key file {path}: {error.strerror or error}") from error
+        raise SettingsError(f"cannot read key file {path}: {system_reason(error, as_told=True)}") from error
     if len(key) > MOST_KEY_BYTES:
         raise SettingsError(f"key file {path} is larger than {MOST_KEY_BYTES} bytes")
     return check_key(key)

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 from streamdeid.aam.appearance_model import load_model
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.shipped_models import shipped
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import ModelError, OutputError
 from streamdeid.surrogates.gallery import Gallery, load_gallery
 
@@ -95,7 +96,7 @@ def write_hashes(directory: Path, hashes: Mapping[str, str]) -> None:
     try:
         (directory / HASHES).write_text("\n".join(lines) + "\n", encoding="ascii")
     except OSError as error:
-        raise OutputError(f"cannot write {directory / HASHES}: {error.strerror or error}") from error
+        raise OutputError(f"cannot write {directory / HASHES}: {system_reason(error, as_told=True)}") from error
 
 
 def _check(path: Path, sha256: str, expected: Mapping[str, str]) -> None:

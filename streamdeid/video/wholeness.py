@@ -10,6 +10,8 @@ import struct
 from pathlib import Path
 from typing import BinaryIO
 
+from streamdeid.core.system_reason import system_reason
+
 _ISO_FIRST_BOXES = (b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b"styp", b"pnot", b"uuid")
 _EBML_HEADER = 0x1A45DFA3
 _MATROSKA_SEGMENT = 0x18538067
@@ -25,7 +27,7 @@ def cut_off(path: Path) -> str | None:
     try:
         return _cut_off(path)
     except OSError as error:  # the file or its disk was removed meanwhile
-        return f"cannot be looked at any more: {(error.strerror or str(error)).lower()}"
+        return f"cannot be looked at any more: {system_reason(error)}"
 
 
 def _cut_off(path: Path) -> str | None:
@@ -111,7 +113,7 @@ def why_unreadable(path: Path) -> str | None:
     except FileNotFoundError:
         return "there is no such file"
     except OSError as error:
-        return (error.strerror or "it cannot be looked at").lower()
+        return system_reason(error, "it cannot be looked at")
     if path.is_dir():
         return "it is a directory"
     if not path.is_file():

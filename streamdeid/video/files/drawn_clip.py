@@ -10,6 +10,7 @@ import av
 
 from streamdeid.core.atomic_file import put_in_place, reserve
 from streamdeid.core.frames import Planes
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import OutputError
 from streamdeid.video.picture_memory import picture_of
 
@@ -35,7 +36,7 @@ def write_drawn_clip(path: Path, pictures: Iterable[Planes], rate: int) -> None:
                 output.mux(stream.encode(None))
         put_in_place(growing, path, overwrite=True)
     except (av.FFmpegError, OSError) as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise OutputError(f"{path} cannot be written: {system_reason(error)}") from error
     finally:
         growing.discard()
         growing.let_go()

@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from streamdeid.core.frames import Colour
+from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import OutputError
 from streamdeid.video.live.backoff import Backoff
 from streamdeid.video.live.encoder.child import EncoderProcesses
@@ -139,7 +140,7 @@ class LiveWriter:
         try:
             self.processes.start()
         except OSError as error:
-            self._fail(now, f"the encoder process cannot be started: {(error.strerror or 'no reason').lower()}")
+            self._fail(now, f"the encoder process cannot be started: {system_reason(error, 'no reason')}")
             return
         self._enter(Phase.STARTING, now)
         self._failures = 0
@@ -154,7 +155,7 @@ class LiveWriter:
             try:
                 opening = self._plan.opening(item)
             except OSError as error:
-                self._fail(now, (error.strerror or "the file system refused").lower())
+                self._fail(now, system_reason(error, "the file system refused"))
                 return
             self._first = item
             self.processes.current.send(open_command(opening))
