@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import _first_and_last, _inverse
+from streamdeid.aam.piecewise_affine import first_and_last, pixels_per_unit
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.kernel_cache import kernel
@@ -99,12 +99,12 @@ def _z_buffer(texture, first, frame, points, triangles, out, near, owner):  # ty
             continue
         # Weights are linear in x and y: a row needs their values at its start, and how they grow along it.
         wb_x, wc_x = (cy - ay) / area, -(by - ay) / area
-        steps = _inverse(-wb_x - wc_x), _inverse(wb_x), _inverse(wc_x)
+        steps = pixels_per_unit(-wb_x - wc_x), pixels_per_unit(wb_x), pixels_per_unit(wc_x)
         wb_y, wc_y = -(cx - ax) / area, (bx - ax) / area
         left, right = max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx))))
         for y in range(max(0, int(np.ceil(min(ay, by, cy)))), min(height - 1, int(np.floor(max(ay, by, cy)))) + 1):
             wb_0, wc_0 = (left - ax) * wb_x + (y - ay) * wb_y, (left - ax) * wc_x + (y - ay) * wc_y
-            low, high = _first_and_last(wb_0, wc_0, steps, right - left + 1)
+            low, high = first_and_last(wb_0, wc_0, steps, right - left + 1)
             for x in range(left + low, left + high + 1):
                 wb = (x - ax) * wb_x + (y - ay) * wb_y
                 wc = (x - ax) * wc_x + (y - ay) * wc_y

@@ -204,12 +204,13 @@ def _sample(image, points, triangles, triangle, weights, out):  # type: ignore[n
 
 
 @kernel
-def _inverse(growth):  # type: ignore[no-untyped-def]
+def pixels_per_unit(growth):  # type: ignore[no-untyped-def]
+    """In how many pixels along a row a weight grows by 1, from its growth per pixel; 0 for one that does not grow."""
     return 1 / growth if growth != 0 else 0.0
 
 
 @kernel
-def _first_and_last(wb, wc, steps, count):  # type: ignore[no-untyped-def]
+def first_and_last(wb, wc, steps, count):  # type: ignore[no-untyped-def]
     """First and last pixel of a triangle along a row of `count` pixels, with up to one pixel more on either side.
 
     wb, wc: weights of b and c at the row's start. steps: in how many pixels the weights of a, b and c grow by 1; 0 for
@@ -249,13 +250,13 @@ def _render(texture, first, frame, points, triangles, out, covered):  # type: ig
         share = 1 / area
         wb_x, wc_x = (cy - ay) * share, -(by - ay) * share
         wa_x = -wb_x - wc_x
-        steps = _inverse(wa_x), _inverse(wb_x), _inverse(wc_x)
+        steps = pixels_per_unit(wa_x), pixels_per_unit(wb_x), pixels_per_unit(wc_x)
         u_x, v_x = wb_x * u_b + wc_x * u_c, wb_x * v_b + wc_x * v_c
         left, right = max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx))))
         for y in range(max(0, int(np.ceil(min(ay, by, cy)))), min(height - 1, int(np.floor(max(ay, by, cy)))) + 1):
             wb = ((left - ax) * (cy - ay) - (y - ay) * (cx - ax)) * share
             wc = ((bx - ax) * (y - ay) - (by - ay) * (left - ax)) * share
-            low, high = _first_and_last(wb, wc, steps, right - left + 1)
+            low, high = first_and_last(wb, wc, steps, right - left + 1)
             low, high = left + low, left + high
             # Always the same sum decides which pixels at the ends count, since neighbouring triangles share an edge.
             while low <= high and not _inside(low, y, ax, ay, bx, by, cx, cy, share):

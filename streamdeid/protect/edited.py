@@ -21,7 +21,7 @@ from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Deidentifier, Plan, Plans
 from streamdeid.render.masks import solid_fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.surrogates.drawn_numbers import of_another
+from streamdeid.surrogates.sampling_numbers import of_another
 
 _APART = 2.0
 """Pixels by which a place may differ from the place in the analysis, which keeps rounded boxes."""

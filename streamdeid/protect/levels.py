@@ -157,7 +157,7 @@ def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, flo
     }
 
 
-def as_drawn(found: Mapping[Cause, float], seen: Observation) -> Mapping[Cause, float]:
+def as_rendered(found: Mapping[Cause, float], seen: Observation) -> Mapping[Cause, float]:
     """The severities of what speaks against rendering a known face on its landmarks.
 
     They are `severities` with two exceptions. A head that is rendered as a solid may be turned farther, and it does not

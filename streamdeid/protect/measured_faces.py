@@ -28,7 +28,7 @@ from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
 from streamdeid.observe.occluders import OccluderMask
 from streamdeid.observe.posed_view import PosedReader
-from streamdeid.protect.levels import Cause, Steps, as_drawn, recognisable, severities, shows_a_face
+from streamdeid.protect.levels import Cause, Steps, as_rendered, recognisable, severities, shows_a_face
 from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.render.face import Blending
 
@@ -290,7 +290,7 @@ def coming(later: Waiting, track: int, tracklet: int) -> Iterator[Mapping[Cause,
         seen = one.seen.get(track)
         if seen is None or seen.tracklet != tracklet:
             return
-        yield None if seen.measured is None else as_drawn(seen.measured.severities, seen.measured.seen)
+        yield None if seen.measured is None else as_rendered(seen.measured.severities, seen.measured.seen)
 
 
 def _blemish(found: Mapping[Cause, float]) -> float:

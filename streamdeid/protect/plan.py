@@ -60,7 +60,7 @@ class Plan:
         return face_ellipse(self.track.box if face is None else face.outline or face.box)
 
     @cached_property
-    def drawn(self) -> Head:
+    def rendered(self) -> Head:
         """The ellipse about what is shown: about the face that is rendered, or the head that is redacted."""
         if self.level not in FACES:
             return self.head

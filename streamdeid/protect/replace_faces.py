@@ -24,7 +24,7 @@ from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import RecordedTrack
 from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
 from streamdeid.protect.held_poses import Going, HeldPoses
-from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
+from streamdeid.protect.levels import FACES, Cause, Level, as_rendered, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown, place_of
 from streamdeid.protect.measured_faces import Judge, MeasuredFaces, coming
 from streamdeid.protect.pending import PendingFrame, Waiting
@@ -40,7 +40,7 @@ from streamdeid.render.masks import fill
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.paper_transfer import PaperTransfer
 
-_NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
+_NOT_RENDERED = ArithmeticError, ValueError, IndexError, cv2.error
 """Errors that arithmetic raises on points or pixels that are no face's (ValueError also for an unsolvable linear
 system)."""
 _log = logging.getLogger(__name__)
@@ -255,7 +255,7 @@ class ReplaceFaces:
         who, face = (0, None) if hidden else self._settle_face(pending, tracklet, newest, surely, ambiguous, early)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
-            worse = followed.steps(as_drawn(found.severities, found.seen), coming(later, track.number, tracklet))
+            worse = followed.steps(as_rendered(found.severities, found.seen), coming(later, track.number, tracklet))
         one = Standing(track, place, tracklet, ambiguous, who, face, posed, False, found, followed, turned, worse)
         return replace(one, neutral=followed.rest.neutral(float(pending.frame.time))) if own_face(one) else one
 
@@ -271,11 +271,11 @@ class ReplaceFaces:
             seen = plan.track.sighted is not None
             memory = self._memories[plan.track.number] if seen else SoftMemory()  # a tone belongs to its place
             others = [other for other in plans if other.track is not plan.track]
-            heads, closer = [one.head for one in others], [one.drawn for one in others]
+            heads, closer = [one.head for one in others], [one.rendered for one in others]
             try:
                 soft_redaction(out, frame.planes, plan.head, memory, heads, closer, tone=seen and not self._strict)
                 return Level.SOFT
-            except _NOT_DRAWN:
+            except _NOT_RENDERED:
                 _log.warning("no soft redaction could be computed; a solid one covers the face")
         box = plan.track.box if plan.track.sighted is None else face_extent(plan.track, plan.track.sighted)
         fill(out, grown(box, out.size))
@@ -290,7 +290,7 @@ class ReplaceFaces:
         with _or_redacted():
             if plan.level is Level.POSED and self._pose(out, frame, plan, plan.face, plans):
                 return plan.level
-            if plan.level is Level.OWN_FACE and self._draw(out, plan, plan.face):
+            if plan.level is Level.OWN_FACE and self._render_own(out, plan, plan.face):
                 return plan.level
         return self._redact(out, frame, replace(plan, level=self._hidden), plans)
 
@@ -302,7 +302,7 @@ class ReplaceFaces:
             lit = out
         return self._posed.render(out, lit, plan, face, plans)
 
-    def _draw(self, out: Planes, plan: Plan, face: NewFace) -> bool:
+    def _render_own(self, out: Planes, plan: Plan, face: NewFace) -> bool:
         """Render an own face, in place. Returns whether it was rendered."""
         found, followed, neutral = plan.measured, plan.followed, plan.neutral
         if found is None or followed is None or neutral is None:
@@ -367,8 +367,8 @@ def _or_redacted() -> Iterator[None]:
     into the picture as its last step, and the redaction goes over whatever was written."""
     try:
         yield
-    except _NOT_DRAWN:
-        _log.warning("no face could be drawn; a redaction covers it")
+    except _NOT_RENDERED:
+        _log.warning("no face could be rendered; a redaction covers it")
 
 
 def _width(plan: Plan) -> float:

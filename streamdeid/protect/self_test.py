@@ -84,7 +84,7 @@ def self_test(
         raise FailedClosed(f"the self-test failed: a known face changed by {change:.1f} grey levels only")
     # Without landmarks from the detector there can only be a redaction; with them there must be a synthetic face here.
     if {plan.cause for plan in plans} - {None, Cause.NO_LANDMARKS}:
-        raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
+        raise FailedClosed("the self-test failed: no synthetic face could be rendered over a known one")
     return change
 
 
@@ -105,12 +105,12 @@ def known_face(fitting: FitModel) -> tuple[Frame, tuple[float, float, float, flo
         raise FailedClosed("the self-test failed: the model's mean face lies outside the picture")
     height, width = patch.y.shape
     window = slice(patch.y0, patch.y0 + height), slice(patch.x0, patch.x0 + width)
-    drawn = patch.covered_luma.astype(bool)
-    grey.y[window][drawn] = np.clip(patch.y, 0, 255)[drawn]
+    rendered = patch.covered_luma.astype(bool)
+    grey.y[window][rendered] = np.clip(patch.y, 0, 255)[rendered]
     half = tuple(slice(side.start // 2, (side.stop + 1) // 2) for side in window)
-    drawn = patch.covered.astype(bool)
+    rendered = patch.covered.astype(bool)
     for plane, channel in ((grey.u, 0), (grey.v, 1)):
-        plane[half][drawn] = np.clip(patch.uv[:, :, channel], 0, 255)[drawn]
+        plane[half][rendered] = np.clip(patch.uv[:, :, channel], 0, 255)[rendered]
     low, high = points.min(axis=0), points.max(axis=0)
     return Frame(grey, Fraction(0), 0), (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
 

@@ -124,7 +124,7 @@ def _risen(distance, share):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _gather(plane, drawn, covered, x0, y0, channel, samples, outside, inside):  # type: ignore[no-untyped-def]
+def _gather(plane, rendered, covered, x0, y0, channel, samples, outside, inside):  # type: ignore[no-untyped-def]
     """Put the means of samples, n by n in each cell of a grid, into a channel of two grids (gh, gw, 4).
 
     The samples outside what is covered come from a plane (H, W), those inside from the rendered (h, w, 1) on a
@@ -147,7 +147,7 @@ def _gather(plane, drawn, covered, x0, y0, channel, samples, outside, inside):  
                     x = places[column * samples + j]
                     if covered[y, x]:
                         number += 1
-                        here += drawn[y, x, 0]
+                        here += rendered[y, x, 0]
                     else:
                         there += np.float32(plane[np.uint32(y0 + y), np.uint32(x0 + x)])
             if number == 0:
@@ -215,7 +215,7 @@ def _finite(values):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: ignore[no-untyped-def]
+def _mix(plane, x0, y0, rendered, channel, alpha, scale, mask, membrane):  # type: ignore[no-untyped-def]
     """Blend rendered values (h, w) into a plane (H, W) from (x0, y0) on, where a mask (h, w) is 1.
 
     The channel is the number of Y, U or V. The weights (ah, aw) lie on a grid `scale` times as coarse; a membrane
@@ -254,7 +254,7 @@ def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: 
             k, n = before[x], soft_before[x]
             weights[x] = few_weights[k] + ahead[x] * (few_weights[min(k + np.uint32(1), last_weight)] - few_weights[k])
             lift[x] = few_lift[n] + soft_ahead[x] * (few_lift[min(n + np.uint32(1), last_lift)] - few_lift[n])
-        row, new, where = plane[y0 + y, x0 + first : x0 + last], drawn[y, first:last], mask[y, first:last]
+        row, new, where = plane[y0 + y, x0 + first : x0 + last], rendered[y, first:last], mask[y, first:last]
         for x in range(len(row)):
             old = np.float32(row[x])
             value = old + weights[x] * np.float32(where[x]) * (new[x] + lift[x] - old)

@@ -129,30 +129,30 @@ class Hairline:
         self._rim = None
 
 
-def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim | None, most: Pixels) -> Rim:
+def measured(seen: Pixels, rendered: Pixels, known: NDArray[np.bool_], before: Rim | None, most: Pixels) -> Rim:
     """The `Rim` of a face from what its rays show (as of `continued`), smoothed with what was measured before."""
-    depth, thickness, material = continued(seen, drawn, known, most)
-    skin = rim_tones(material, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
+    depth, thickness, material = continued(seen, rendered, known, most)
+    skin = rim_tones(material, rendered) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
     if before is not None:
         depth, skin = (
             old + np.float32(_FOLLOW) * (new - old) for old, new in ((before.depth, depth), (before.skin, skin))
         )
     shift = shifts(depth, thickness)
     # The depth is no larger than the material outside: repeated, the material would be a pattern.
-    deep, bare = np.minimum(depth, shift / np.float32(_SPARE)), drawn[:, :_NEXT, 0].mean(axis=1)
+    deep, bare = np.minimum(depth, shift / np.float32(_SPARE)), rendered[:, :_NEXT, 0].mean(axis=1)
     return Rim(deep, shift, material[:, 0].copy(), bare, skin.astype(np.float32))
 
 
-def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], most: Pixels) -> tuple[Pixels, Pixels, Pixels]:
+def continued(seen: Pixels, rendered: Pixels, known: NDArray[np.bool_], most: Pixels) -> tuple[Pixels, Pixels, Pixels]:
     """Depth (d,) and thickness (d,) of the material outside, shares of the face's width, and its Y, U and V (d, 3).
 
     The depth is how far it reaches inside, the thickness how far outside. seen (d, _OUTSIDE + _INSIDE, 3): the
-    original's Y, U, V on rays from outside to the inside; drawn (d, _INSIDE, 3): the new face's; known (d, _OUTSIDE):
-    whether the place lies in the picture.
+    original's Y, U, V on rays from outside to the inside; rendered (d, _INSIDE, 3): the new face's; known
+    (d, _OUTSIDE): whether the place lies in the picture.
     """
     outside = _blurred(seen[:, :_OUTSIDE], 0.0)
     material = outside[:, _OUTSIDE - _NEXT :].mean(axis=1)
-    skin = _blurred(drawn, _BLUR / _STEP)
+    skin = _blurred(rendered, _BLUR / _STEP)
     inside = _blurred(seen[:, _OUTSIDE:], _BLUR / _STEP)
     way = material[:, None] - skin
     length = np.maximum(np.linalg.norm(way, axis=2), 1e-3)
@@ -170,13 +170,13 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], most: Pixel
     return _around(depth, 1.5) * beside.astype(np.float32), thickness.astype(np.float32), material
 
 
-def rim_tones(material: Pixels, drawn: Pixels) -> Pixels:
+def rim_tones(material: Pixels, rendered: Pixels) -> Pixels:
     """Differences (d, 3) in Y, U and V of the skin above the forehead's rim from the new skin below it.
 
     They go towards 0 where there is no skin outside, and at the sides. Below the face there are none, since a jaw has
-    its shadow. material (d, 3) and drawn as of `continued`.
+    its shadow. material (d, 3) and rendered as of `continued`.
     """
-    difference = material - _blurred(drawn[:, :_NEXT], 0.0).mean(axis=1)
+    difference = material - _blurred(rendered[:, :_NEXT], 0.0).mean(axis=1)
     difference *= np.exp(-((difference / _SKIN) ** 2).sum(axis=1, keepdims=True))
     above = np.maximum(_UP, 0)[:, None] ** 0.5
     return np.ascontiguousarray(_blurred((difference * above)[:, None], 0.0)[:, 0])
@@ -281,8 +281,8 @@ def profiles(
     known = ((px >= 0) & (py >= 0) & (px < x1 - x0) & (py < y1 - y0))[:, outer]
     seen = _averaged((original.y[y0:y1, x0:x1], original.u[half], original.v[half]), px, py, step)
     inner = slice(_OUTSIDE, None)
-    drawn = _averaged((patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1]), x[:, inner], y[:, inner], step)
-    return seen, drawn, known
+    rendered = _averaged((patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1]), x[:, inner], y[:, inner], step)
+    return seen, rendered, known
 
 
 def _averaged(

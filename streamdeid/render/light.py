@@ -283,12 +283,12 @@ def _held_below(light: LightFrame, bright: Points, seen: Points, well: Points) -
     below, fitted = light.lower[at] > 0.5, bright[at]
     best = float(well[below].max())
     told = float(np.median(seen[below & (well >= min(_WELL, best))]))
-    drawn, above = float(np.median(fitted[below])), float(np.median(fitted[~below]))
+    rendered, above = float(np.median(fitted[below])), float(np.median(fitted[~below]))
     told = above + min(1.0, best / _WELL) * (told - above)  # behind a mask nothing of it is seen
     most = max(above + _ABOVE, told)
-    held = min(drawn, most)
+    held = min(rendered, most)
     held += _SHADOWED * max(min(told - held, 0.0), -MOST)
-    return np.asarray(bright + (held - drawn) * light.lower, np.float64)
+    return np.asarray(bright + (held - rendered) * light.lower, np.float64)
 
 
 def light_change(

@@ -96,7 +96,7 @@ class PosedMemory:
     light: PosedLight = field(default_factory=PosedLight)
     scene: SceneGrain = field(default_factory=SceneGrain)
     hair: HairColour = field(default_factory=HairColour)
-    drawn: bool = False
+    rendered: bool = False
     """Whether the posed face was rendered the last time that it was to be."""
     _of: NewFace | None = None
     _gesture: Gesture | None = None
@@ -157,7 +157,7 @@ def render_posed_face(
     pose = head.pose
     if not (np.isfinite([pose.x, pose.y, pose.yaw, pose.nod, pose.roll]).all() and np.isfinite(head.ellipse).all()):
         return None
-    least, memory.drawn = _ENDS if memory.drawn else _BEGINS, False
+    least, memory.rendered = _ENDS if memory.rendered else _BEGINS, False
     if not least <= pose.size < math.inf:
         return None
     view = pose.head_pose(frame.outline.head)
@@ -189,8 +189,8 @@ def render_posed_face(
         return None
     if pose.size >= _GRAIN_FROM:
         memory.scene.match(whole.patch, out, region)
-    memory.drawn = composed(whole.patch, Blend(whole.weights, no_membrane()), out)
-    return region if memory.drawn else None
+    memory.rendered = composed(whole.patch, Blend(whole.weights, no_membrane()), out)
+    return region if memory.rendered else None
 
 
 def _render_eyes(

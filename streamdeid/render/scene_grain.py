@@ -81,7 +81,7 @@ class SceneGrain:
 
     sharpness: float | None = None
     """Width of the surroundings' sharpest edges, standard deviation in pixels."""
-    drawn: float | None = None
+    rendered: float | None = None
     """Width of the rendered face's sharpest edges before anything is done to it, standard deviation in pixels."""
     grain: Deviations | None = None
     """float64 (3, 2): deviation of Y, U and V in the finest and the second plane, grey levels."""
@@ -98,15 +98,15 @@ class SceneGrain:
         patch holds nothing of the original.
         """
         if fresh:
-            self.sharpness = self.drawn = self.grain = None
+            self.sharpness = self.rendered = self.grain = None
         if self.sharpness is None or self.frames % _EVERY == 0:
             self._look(patch, original, raw, mouth)
         self.apply(patch)
 
     def apply(self, patch: Patch) -> None:
         """Give a face the remembered sharpness and grain, in place; nothing of the picture is looked at."""
-        if self.sharpness is not None and self.drawn is not None:
-            _sharpen(patch, self.drawn, self.sharpness + _SOFTER)
+        if self.sharpness is not None and self.rendered is not None:
+            _sharpen(patch, self.rendered, self.sharpness + _SOFTER)
         if self.grain is not None:
             _add_grain(patch, self.grain, self.frames)
         self.frames += 1
@@ -125,7 +125,7 @@ class SceneGrain:
                 for a, b in ((low[1], high[1]), (low[0], high[0]))
             )
             inside[rows, columns] = 0
-        self.drawn = _mean(self.drawn, edge_width(patch.y, inside, every))
+        self.rendered = _mean(self.rendered, edge_width(patch.y, inside, every))
         half = np.ascontiguousarray(around[::2, ::2])
         chroma = [_part(plane, (corner[0] // 2, corner[1] // 2), half.shape) for plane in (original.u, original.v)]
         found = [grain_of(luma, around), *(grain_of(part, half) for part in chroma)]
@@ -180,9 +180,9 @@ def _surroundings(patch: Patch, size: tuple[int, int], raw: Points, width: float
     hull = cv2.convexHull(raw.astype(np.float32)).reshape(-1, 2)
     cv2.fillConvexPoly(hidden, np.round(hull - (x0, y0)).astype(np.int32), (1,))
     left, top = max(x0, patch.x0), max(y0, patch.y0)
-    drawn = patch.covered_luma[top - patch.y0 : max(y1 - patch.y0, 0), left - patch.x0 : max(x1 - patch.x0, 0)]
-    under = hidden[top - y0 : top - y0 + drawn.shape[0], left - x0 : left - x0 + drawn.shape[1]]
-    np.maximum(under, drawn, out=under)
+    rendered = patch.covered_luma[top - patch.y0 : max(y1 - patch.y0, 0), left - patch.x0 : max(x1 - patch.x0, 0)]
+    under = hidden[top - y0 : top - y0 + rendered.shape[0], left - x0 : left - x0 + rendered.shape[1]]
+    np.maximum(under, rendered, out=under)
     reach = 2 * max(2, round(_CLEAR * width)) + 1
     grown = cv2.dilate(hidden, np.ones((reach, reach), np.uint8))
     return (x0, y0), np.asarray(1 - grown, np.uint8)

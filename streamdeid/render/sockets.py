@@ -62,21 +62,21 @@ class Sockets:
         lids = zones.lids * np.clip(1 - 2 * beside, 0, 1)
         return cls(studio, lids[table.rows, table.columns].astype(np.float64), table)
 
-    def darker(self, person: Pixels, drawn: Pixels, well: Points) -> float:
+    def darker(self, person: Pixels, rendered: Pixels, well: Points) -> float:
         """The share of the studio's darkness, 0 to .8, by which the sockets of a small texture are to be darkened.
 
-        person (f, 3): the person's small texture, which the sockets are to be like. drawn (f, 3): the texture as it
+        person (f, 3): the person's small texture, which the sockets are to be like. rendered (f, 3): the texture as it
         would be rendered. well (f,): how well the person's places were seen, 0 to 1; where sockets were hardly seen,
         they are darkened less.
         """
-        share, evidence = self.share(person, drawn, well)
+        share, evidence = self.share(person, rendered, well)
         return float(np.clip(evidence * (share - _USUAL), 0, _DEEPEST))
 
-    def share(self, person: Pixels, drawn: Pixels, well: Points) -> tuple[float, float]:
+    def share(self, person: Pixels, rendered: Pixels, well: Points) -> tuple[float, float]:
         """How much darker a person's sockets are, as a share of the studio's, and the share of them that was seen."""
         at = self._table.rows, self._table.columns
         lids = self._lids * well
-        lighter = np.log((person @ LUMA + FLOOR) / (drawn @ LUMA + FLOOR))
+        lighter = np.log((person @ LUMA + FLOOR) / (rendered @ LUMA + FLOOR))
         both = spread(np.column_stack([lighter, self.studio[at]]).astype(np.float32), self._table)
         mask = spread(lids[:, None].astype(np.float32), self._table)[:, :, 0]
         soft = masked_blur(both, mask, (_SOFT,))[at].astype(np.float64)

@@ -229,13 +229,13 @@ def _rendered(
     outline = _outline(view, seen)
     reach = np.concatenate([mesh[:, :2], outline])
     corners = np.stack([reach.min(axis=0) - margin - before, reach.max(axis=0) + margin + before])
-    drawn = render_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, original.size, corners)
-    if drawn is None:
+    rendered = render_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, original.size, corners)
+    if rendered is None:
         return None
     profile = RimProfile.of(mesh, view.pose.yaw)
-    patch = covering(drawn, original, Reach(outline, behind, before, profile, soon), width)
+    patch = covering(rendered, original, Reach(outline, behind, before, profile, soon), width)
     soft = weights(patch, profile, share, _FEATHER * view.width, _SHARP_FEATHER * view.width)
-    return TurnedPatch(patch, points, soft, drawn.owner, drawn.owner_chroma)
+    return TurnedPatch(patch, points, soft, rendered.owner, rendered.owner_chroma)
 
 
 def _outline(view: TurnedView, seen: Observation) -> Points:

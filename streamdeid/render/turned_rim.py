@@ -153,7 +153,7 @@ def _colours(
 
 
 def _filled(
-    drawn: Pixels,
+    rendered: Pixels,
     inside: Mask,
     wanted: Mask,
     origin: tuple[int, int],
@@ -169,11 +169,11 @@ def _filled(
     """
     whole = np.asarray((wanted > 0) | (inside > 0), np.uint8)
     if np.array_equal(whole, inside) or not inside.any():
-        return drawn, whole
+        return rendered, whole
     depth = np.asarray(cv2.distanceTransform(inside, cv2.DIST_L2, 3), np.float32)
     behind = 0.0 if background is None else reach.profile.background
     numbers = np.array([max(1.0, _INSET * width), reach.softness, behind, _EDGE * width])
-    filled = drawn.copy()
+    filled = rendered.copy()
     colours = skin, skin if background is None else background
     _fill(filled, depth, wanted, reach.profile.line, *origin, numbers, *colours)
     out = filled.copy()

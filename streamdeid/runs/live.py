@@ -22,7 +22,7 @@ from streamdeid.core.process_usage import own_usage
 from streamdeid.core.status import LATENCY_BOUNDS, Arrival, LiveStatus, SourceState
 from streamdeid.errors import FailedClosed, OutputError, StreamdeidError
 from streamdeid.runs.leaving import ClosableOutput, Leaving
-from streamdeid.runs.step import Step
+from streamdeid.runs.step import Step, most_waiting
 from streamdeid.runs.turns import InTurn, at_once
 from streamdeid.tracking.tracker import LONGEST_STEP
 
@@ -34,8 +34,6 @@ _LEAVE = 3.0
 """Seconds that `close` waits for camera and detector after everything else."""
 _PAUSE = 0.5
 """Seconds to pause after a repeated failure."""
-_MOST_WAITING = 512 << 20
-"""Bytes of pictures that the look-ahead may hold."""
 _OLDEST = 2.0
 """Largest age in seconds, besides the look-ahead, at which a picture may still leave: an older one was held up by a
 stall of the camera or of the filter."""
@@ -249,7 +247,7 @@ class LiveFilter:
         assert step is not None
         step.analyse(frame, arrival, self._room(arrival))
         pixels = sum(planes.y.size for planes in (frame.planes, frame.stored) if planes is not None)
-        most = min(self._lookahead * arrival.rate, _MOST_WAITING // max(pixels * 3 // 2, 1))
+        most = min(self._lookahead * arrival.rate, most_waiting(pixels * 3 // 2))
         # A camera may send fewer frames than it states, so the age counts, too.
         while len(step.waiting) > most or (step.waiting and _age(step.waiting[0].origin) > self._lookahead):
             self._publish(step)

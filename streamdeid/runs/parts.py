@@ -44,7 +44,7 @@ from streamdeid.runs.analysed import Kept, places_of
 from streamdeid.runs.people import People, new_people
 from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.session import Session
-from streamdeid.runs.step import SETTLED, Step, WithLookAhead
+from streamdeid.runs.step import SETTLED, Step, WithLookAhead, most_waiting
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
 from streamdeid.settings import Settings
@@ -62,8 +62,6 @@ _LEAST_COAST = 3
 """Least number of frame intervals for which a lost face is followed, however short `coast` is."""
 _RATE = 25.0
 """Frames per second of a stream that does not state its rate."""
-_MOST_WAITING = 512 << 20
-"""Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
 _SEGMENT = 2.0
 """Seconds between key frames in an output that is reviewed: an edit makes the program render from one key frame to the
 next, and the desk seeks to them. This makes files 3 to 39 % larger (docs/benchmarks.md)."""
@@ -244,7 +242,7 @@ def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
     """How many frames of a file wait: those of the look-ahead, and those for which the redacted tracks are settled
     already (`SETTLED`). Fewer wait where their pictures would fill the memory."""
     seconds = settings.lookahead + SETTLED if settings.lookahead else 0.0
-    return min(math.ceil(seconds * info.average_rate), _MOST_WAITING // max(info.frame_bytes, 1))
+    return min(math.ceil(seconds * info.average_rate), most_waiting(info.frame_bytes))
 
 
 def open_source(path: Path, settings: Settings, identity: FileIdentity | None = None) -> FileSource:

@@ -34,7 +34,7 @@ from streamdeid.identity.registered import (
 )
 from streamdeid.runs.register_file import LONGEST, RegisterFile
 from streamdeid.surrogates.choice import Surrogate, Surrogates
-from streamdeid.surrogates.drawn_numbers import of_run
+from streamdeid.surrogates.sampling_numbers import of_run
 
 _EVERY = 30.0
 """Seconds between two times at which a live run writes what it learned to the register."""
@@ -137,7 +137,7 @@ class SharedPeople:
         if person not in self._links and person not in self._gone:
             self._tried(lambda: self._claim(person, y, provisional))
         if person not in self._links and person not in self._surrogates and provisional is None:
-            self._tried(lambda: self._draw(person, y))
+            self._tried(lambda: self._sample(person, y))
         link = self._links.get(person)
         if link is not None and person not in self._surrogates:
             given = self._surrogates.given(person, y, link.face, link.label)
@@ -239,7 +239,7 @@ class SharedPeople:
         self._link(one, person, one.frames)
         self._surrogates.counts[ADDED] += 1
 
-    def _draw(self, person: int, y: Points) -> None:
+    def _sample(self, person: int, y: Points) -> None:
         """Choose the surrogate of a person who is not in the register, with a number that no other person gets.
 
         All runs number persons alike, and the same number gives the same face."""

@@ -30,6 +30,13 @@ SETTLED, _SHARE, _AT_ONCE = 0.25, 5, 2
 seconds ahead, at most one in `_SHARE` of the waiting frames, and `_AT_ONCE` new frames at a time. A face that comes and
 goes between two looks is held only where the next looks are known (docs/methods.md 8.4). Settling a frame takes the
 frames after it, so a recording is analysed `SETTLED` seconds farther ahead."""
+_BYTES_WAITING = 512 << 20
+"""Bytes of pictures that may wait; of large pictures fewer wait, so that they do not fill the memory."""
+
+
+def most_waiting(frame_bytes: int) -> int:
+    """How many frames of so many bytes each may wait, however long the look-ahead is."""
+    return _BYTES_WAITING // max(frame_bytes, 1)
 
 
 @dataclass(frozen=True)

@@ -172,12 +172,12 @@ class Surrogates:
         """The fixed map; None when the method samples, and with preserved attributes. It is as secret as the key."""
         return self._maps.get("")
 
-    def surrogate(self, person: int, y: Vector, drawn: int | None = None) -> Surrogate:
+    def surrogate(self, person: int, y: Vector, sampled_for: int | None = None) -> Surrogate:
         """The surrogate of a person: from the table, or chosen now for identity y, float64 (d,).
 
-        drawn: the number that it is sampled for, where persons of other runs with the same key have the same numbers:
-        the same number gives the same face. Raises FailedClosed when y is not finite or no surrogate can be certified;
-        the person then stays unknown.
+        sampled_for: the number that it is sampled for, where persons of other runs with the same key have the same
+        numbers: the same number gives the same face. Raises FailedClosed when y is not finite or no surrogate can be
+        certified; the person then stays unknown.
         """
         known = self._table.get(person)
         if known is not None:
@@ -188,7 +188,7 @@ class Surrogates:
         label = ", ".join(rule.estimate(y) for rule in self._rules)
         try:
             if self._settings.method == SAMPLED:
-                chosen = self._sample(person, y, label, person if drawn is None else drawn)
+                chosen = self._sample(person, y, label, person if sampled_for is None else sampled_for)
             else:
                 chosen = self._map(person, y, label)
         except FailedClosed:
@@ -331,12 +331,12 @@ class Surrogates:
             self.counts["like one of another run"] += 1
         yield from ((limits, in_use) for limits in self._relaxed_limits(person))
 
-    def _sample(self, person: int, y: Vector, label: str, drawn: int) -> Surrogate:
+    def _sample(self, person: int, y: Vector, label: str, sampled_for: int) -> Surrogate:
         bank = self._banks[label]
         allowed, failing = bank.allowed(y, self._settings.q, self._limits.donor_margin)
         if failing > excluded_count(len(allowed), self._settings.q):
             raise FailedClosed(f"person {person} is nearer to most candidates than any donor is")
-        return self._first(label, drawn, allowed, y, self._in_use(person))[0]
+        return self._first(label, sampled_for, allowed, y, self._in_use(person))[0]
 
     def _first(
         self, label: str, number: int, allowed: Flags, y: Vector | None, in_use: Vectors, provisional: int | None = None

@@ -412,7 +412,7 @@ def test_a_face_that_cannot_be_drawn_is_redacted_and_the_run_goes_on(
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
     assert filmed.levels - before == Counter({SOFT: 1})
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
-    monkeypatch.setattr("streamdeid.protect.replace_faces.as_drawn", lambda *_: {Cause.SMALL: 9.0})
+    monkeypatch.setattr("streamdeid.protect.replace_faces.as_rendered", lambda *_: {Cause.SMALL: 9.0})
     done = filmed.show(one.planes, track(one.face), times=9)
     assert [redaction.level for redaction in done.redactions] == [SOFT]
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9

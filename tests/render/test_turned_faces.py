@@ -26,7 +26,7 @@ from streamdeid.detection.landmarks import face_of
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.turned_view import Gesture, TurnedReader
-from streamdeid.protect.levels import Cause, as_drawn, recognisable, severities, turned_away, unblemished
+from streamdeid.protect.levels import Cause, as_rendered, recognisable, severities, turned_away, unblemished
 from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
@@ -314,7 +314,7 @@ def test_a_turned_head_is_an_own_face_to_a_profile(fitting: FitModel, degrees: i
     areas = np.ones(len(fitting.model.triangles)) / len(fitting.model.triangles)
     seen = _seen(fitting, *_head(fitting, _mesh(fitting, float(np.deg2rad(degrees)), width=float(width))))
     found = severities(seen, areas)
-    drawn = as_drawn(found, seen)
+    drawn = as_rendered(found, seen)
     assert (drawn[Cause.TURNED] <= 1) == own
     assert turned_away(seen) == (degrees == 75)
     assert {c: drawn[c] for c in drawn if c not in (Cause.TURNED, Cause.POOR_FIT)} == {

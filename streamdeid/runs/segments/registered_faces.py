@@ -27,7 +27,7 @@ from streamdeid.identity.registered import (
 from streamdeid.runs.register_file import RegisterFile
 from streamdeid.runs.shared_people import ADDED, FROM_REGISTER, OTHERWISE
 from streamdeid.surrogates.choice import Surrogate, Surrogates
-from streamdeid.surrogates.drawn_numbers import of_run
+from streamdeid.surrogates.sampling_numbers import of_run
 
 
 @dataclass(frozen=True)

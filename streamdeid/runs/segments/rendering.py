@@ -27,7 +27,7 @@ from streamdeid.video.files.source import FileSource, SourceInfo
 
 
 @dataclass(frozen=True)
-class Part:
+class DecidedSegment:
     """The records of a studied segment, and the meaning of its numbers in the whole recording."""
 
     span: SegmentSpan
@@ -37,16 +37,16 @@ class Part:
     """Persons by tracklet of the whole recording."""
 
 
-def parts_of(spans: Sequence[SegmentSpan], files: Sequence[Path], whole: Whole) -> list[Part]:
+def parts_of(spans: Sequence[SegmentSpan], files: Sequence[Path], whole: Whole) -> list[DecidedSegment]:
     """The segments of a recording after the decisions. files: with the records of each segment."""
     parts = []
     for span, path, numbers in zip(spans, files, whole.numbers, strict=True):
         here = {number: whole.persons[number] for number in numbers.tracklets.values() if number in whole.persons}
-        parts.append(Part(span, path, numbers, here))
+        parts.append(DecidedSegment(span, path, numbers, here))
     return parts
 
 
-def around(span: SegmentSpan, parts: Sequence[Part]) -> list[Part]:
+def around(span: SegmentSpan, parts: Sequence[DecidedSegment]) -> list[DecidedSegment]:
     """The segments that hold the frames of one segment, and the frames around it that are studied with it."""
     return [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
 
@@ -54,7 +54,7 @@ def around(span: SegmentSpan, parts: Sequence[Part]) -> list[Part]:
 class DecidedFrames(Sequence[FrameRecord]):
     """The records of successive segments, with the numbers of the whole recording, by frame number."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[DecidedSegment]) -> None:
         """Raises InputError for a file that is no analysis."""
         self._parts = [(part, read_analysis(part.path).frames) for part in parts]
         self._latest: tuple[int, FrameRecord] | None = None
@@ -81,7 +81,7 @@ class DecidedFrames(Sequence[FrameRecord]):
         raise FailedClosed(f"frame {index} was not studied")
 
 
-def _numbered(record: FrameRecord, part: Part) -> FrameRecord:
+def _numbered(record: FrameRecord, part: DecidedSegment) -> FrameRecord:
     tracks, tracklets = part.numbers.tracks, part.numbers.tracklets
     decisions = []
     for one in record.decisions:
@@ -145,7 +145,7 @@ def write(
 
 
 def rendered(
-    parts: Sequence[Part],
+    parts: Sequence[DecidedSegment],
     span: SegmentSpan,
     source: FileSource,
     session: Session,

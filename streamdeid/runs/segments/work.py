@@ -14,7 +14,7 @@ from streamdeid.detection.deadline import TimedDetector
 from streamdeid.report.counts import Counts
 from streamdeid.runs.parts import default_detector, in_time, open_source, passes_self_test
 from streamdeid.runs.segments.cutting import SegmentSpan
-from streamdeid.runs.segments.rendering import Part, rendered, write
+from streamdeid.runs.segments.rendering import DecidedSegment, rendered, write
 from streamdeid.runs.segments.study import Studied, study
 from streamdeid.runs.session import session_without_register
 from streamdeid.runs.workers import Told
@@ -49,7 +49,7 @@ class RenderTask:
     span: SegmentSpan
     path: Path
     """The file for its pictures."""
-    parts: Sequence[Part] = field(repr=False)
+    parts: Sequence[DecidedSegment] = field(repr=False)
     surrogates: Mapping[Whose, Surrogate] = field(repr=False)
     """Of the persons and tracklets in it (`deciding.Whole`)."""
 

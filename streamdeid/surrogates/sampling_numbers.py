@@ -32,5 +32,5 @@ def of_run(run: int, tracklet: int) -> int:
 
 def _parted(above: int, below: int) -> int:
     if not 0 <= above < 1 << _ABOVE or not 0 <= below < 1 << _BELOW:
-        raise ValueError(f"no surrogate is drawn for the numbers {above} and {below}")
+        raise ValueError(f"no surrogate is sampled for the numbers {above} and {below}")
     return above << _BELOW | below

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamdeid.surrogates.drawn_numbers import of_another, of_run
+from streamdeid.surrogates.sampling_numbers import of_another, of_run
 
 BELOW, ABOVE = st.integers(0, (1 << 32) - 1), st.integers(0, (1 << 31) - 1)
 
@@ -25,8 +25,8 @@ def test_the_numbers_are_those_of_earlier_versions() -> None:
 
 
 @pytest.mark.parametrize(("above", "below"), [(-1, 1), (1, -1), (1 << 31, 1), (1, 1 << 32)])
-def test_what_would_draw_somebody_elses_is_refused(above: int, below: int) -> None:
-    with pytest.raises(ValueError, match="no surrogate is drawn"):
+def test_what_would_give_somebody_elses_is_refused(above: int, below: int) -> None:
+    with pytest.raises(ValueError, match="no surrogate is sampled"):
         of_another(below, above)
-    with pytest.raises(ValueError, match="no surrogate is drawn"):
+    with pytest.raises(ValueError, match="no surrogate is sampled"):
         of_run(above, below)
