@@ -27,6 +27,7 @@ from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plans
 from streamdeid.runs import parts as assemble
+from streamdeid.runs import whitelist
 from tests.report.test_report import check_report
 from tests.synthetic_video import encode
 from tests.talking_clip import audio_only
@@ -286,7 +287,7 @@ def test_an_unexpected_error_in_mid_run_withholds_everything(
                 raise ZeroDivisionError("two\nlines")
             return super().render(pending, plans)
 
-    monkeypatch.setattr(assemble, "MaskFaces", Broken)
+    monkeypatch.setattr(whitelist, "MaskFaces", Broken)
     line = complaint(capfd, ["filter", video, video.with_name("o.mp4"), "--method", "blur"], FAILED)
     assert "failed closed" in line
     assert "ZeroDivisionError: two lines" in line
