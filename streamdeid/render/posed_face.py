@@ -8,7 +8,7 @@ background beyond its profile. Of the person pass the pose, six numbers, and the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import cv2
@@ -19,7 +19,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mesh_render import render_turned
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen as seen_by
-from streamdeid.core.arrays import Pixels, Points
+from streamdeid.core.arrays import Box, Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
 from streamdeid.core.mesh_triangles import MOUTH, TRIANGLES
@@ -33,7 +33,7 @@ from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_fill import filled
 from streamdeid.render.posed_hair import HairColour, HairPlace
 from streamdeid.render.posed_light import LitSkin, PosedLight
-from streamdeid.render.posed_region import HeadOutline, posed_region
+from streamdeid.render.posed_region import HeadOutline, posed_region, region_bounds
 from streamdeid.render.scene_grain import SceneGrain
 from streamdeid.render.turned_face import LitFace, TurnedPatch, plain_sides
 from streamdeid.render.turned_mouth import render_inside
@@ -54,6 +54,14 @@ _PLAIN_FROM, _PLAIN_OVER = 0.35, 0.3
 """Yaw in radians from which plain skin replaces the rim of the texture, and the range over which it does."""
 _GRAIN_FROM = 24.0
 """Width in pixels from which a face gets the scene's sharpness and grain."""
+
+
+Others = Callable[[Points], Sequence[Points]]
+"""Gives the regions (m, 2) of other heads, convex, that may meet the rectangle between two corners (2, 2), pixels."""
+
+
+def _nobody(_corners: Points) -> Sequence[Points]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,14 @@ class PosedHead:
 
     def region(self, frame: PosedFrame, mesh: Points | None = None) -> Points:
         """The region (n, 2) that is replaced: without the surrogate's mesh (m, 3) the least one, with it the whole."""
-        others = [one for one in (self.ellipse, self.sighted, None if mesh is None else mesh[:, :2]) if one is not None]
-        return posed_region(self.pose, frame.outline, others)
+        return posed_region(self.pose, frame.outline, [*self._seen(), *([] if mesh is None else [mesh[:, :2]])])
+
+    def bounds(self, frame: PosedFrame) -> Box:
+        """A box, pixels, that holds the least region."""
+        return region_bounds(self.pose, frame.outline, self._seen())
+
+    def _seen(self) -> list[Points]:
+        return [self.ellipse] if self.sighted is None else [self.ellipse, self.sighted]
 
 
 @dataclass
@@ -145,14 +159,14 @@ def render_posed_face(
     face: NewFace,
     frame: PosedFrame,
     memory: PosedMemory,
-    others: Sequence[Points] = (),
+    others: Others = _nobody,
 ) -> Points | None:
     """Render a surrogate over a head, in place, and return the replaced region (n, 2), its corners in turn in pixels.
 
     out: the picture as it is published so far, from which the surroundings are taken. original: of its pixels in the
-    region only the light is read. others: regions (m, 2) of other heads, from which nothing is taken. Returns None, and
-    renders nothing, when the face is smaller than 8 pixels (7 if it was rendered before), lies outside the picture, or
-    anything is not finite.
+    region only the light is read. others: gives the regions of other heads, from which nothing is taken. Returns None,
+    and renders nothing, when the face is smaller than 8 pixels (7 if it was rendered before), lies outside the picture,
+    or anything is not finite.
     """
     pose = head.pose
     if not (np.isfinite([pose.x, pose.y, pose.yaw, pose.nod, pose.roll]).all() and np.isfinite(head.ellipse).all()):
@@ -184,7 +198,7 @@ def render_posed_face(
     if head.gesture.gape > 0 and memory.light.mask.shown == 0:
         _render_mouth(patch, head.gesture, view, frame.fitting.model)
     profile, place = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
-    whole = filled(rendered, mesh, out, region, rim, profile, place, memory.hair, others)
+    whole = filled(rendered, mesh, out, region, rim, profile, place, memory.hair, others(corners))
     if whole is None:
         return None
     if pose.size >= _GRAIN_FROM:

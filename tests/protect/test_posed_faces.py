@@ -13,6 +13,7 @@ from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.posed_view import PosedView
+from streamdeid.protect import posed_faces
 from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import Plan
 from streamdeid.protect.posed_faces import PosedFaces
@@ -77,3 +78,29 @@ def test_nothing_is_taken_from_a_head_that_is_replaced_later_nor_remembered_of_i
 def test_the_larger_lies_above_by_its_pose_and_not_by_the_detectors_box() -> None:
     near, far = plan(1, 100, 100, 50), plan(2, 120, 100, 40, box=1.2)
     assert sorted([near, far], key=_width) == [far, near]
+
+
+def test_heads_that_are_too_far_away_to_be_asked_would_change_nothing(
+    model: AppearanceModel, fitting: FitModel, light: LightFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside a twin that asks every head of the frame, at all distances and angles; redacted in part."""
+    face, random = NewFace.of(some_identity(model, 8), fitting), np.random.default_rng(5)
+    noise = random.integers(0, 256, (240, 240)).astype(np.uint8)
+    original = Planes(noise, *(np.full((120, 120), 128, np.uint8) for _ in "uv"), Colour())
+    first, asked = plan(1, 120, 120, 24), [0, 0]
+    for number in range(80):
+        angle, apart, size = 0.7 * number, 20 + 1.2 * number, (12, 24, 40)[number % 3]
+        level = Level.OWN_FACE if number % 4 == 0 else Level.POSED
+        other = plan(2, 120 + apart * np.cos(angle), 120 + apart * np.sin(angle), size, level)
+        published = []
+        for ask in (None, lambda _box, _corners: True):
+            posed, out = PosedFaces(fitting, light), original.copy()
+            with monkeypatch.context() as patched:
+                if ask is not None:
+                    patched.setattr(posed_faces, "_touches", ask)
+                posed.keep([1])
+                assert posed.render(out, original, first, face, [first, other])
+            published.append(out)
+            asked[ask is None] += len(posed._heads)
+        assert all((a == b).all() for a, b in zip(*([one.y, one.u, one.v] for one in published), strict=True))
+    assert asked[False] == 80 and 20 < asked[True] < 60

@@ -66,7 +66,7 @@ def drawn(frame: PosedFrame, face: NewFace):  # type: ignore[no-untyped-def]
         if dim:  # a light of its own, of which nothing is read
             memory.shape(face, head.gesture, frame)
             memory.light = PosedLight(np.array([-0.3, 0.0, 0.0, 0.0, 0.0, 0.0]), frames=1)
-        region = render_posed_face(out, planes, head, face, frame, memory, others)
+        region = render_posed_face(out, planes, head, face, frame, memory, lambda _corners: others)
         assert region is not None
         return out, region
 

@@ -8,7 +8,7 @@ import pytest
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.observe.keypoint_pose import KeypointPose
-from streamdeid.render.posed_region import HeadOutline, face_ellipse, holding, holds, posed_region
+from streamdeid.render.posed_region import HeadOutline, face_ellipse, holding, holds, posed_region, region_bounds
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +61,16 @@ def test_the_ellipse_of_a_box_fills_it() -> None:
     rim = face_ellipse((10.0, 20.0, 50.0, 80.0))
     assert np.allclose(rim.min(axis=0), (10, 20)) and np.allclose(rim.max(axis=0), (50, 80))
     assert np.allclose(np.square((rim - (30, 50)) / (20, 30)).sum(axis=1), 1)
+
+
+def test_its_bounds_hold_it_however_the_head_is_turned_and_are_not_much_larger(outline: HeadOutline) -> None:
+    random = np.random.default_rng(3)
+    sides = []
+    for size in (8.0, 14.0, 25.0, 60.0, 300.0):
+        for yaw, nod, roll in random.uniform((-100, -60, -180), (100, 60, 180), (60, 3)):
+            pose, far = _pose(size, yaw, nod, roll), face_ellipse((300.0, 120.0, 348.0, 180.0))
+            for others in ([], [far]):
+                region, box = posed_region(pose, outline, others), region_bounds(pose, outline, others)
+                assert (region >= box[:2]).all() and (region <= box[2:]).all()
+            sides.append(np.ptp(posed_region(pose, outline), axis=0).max() / np.ptp(region_bounds(pose, outline)[::2]))
+    assert min(sides) > 0.45
