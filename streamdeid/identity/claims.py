@@ -8,8 +8,9 @@ are not alike: a split changes the synthetic face of one person, a merge gives t
 `settled` returns the tracklets with a known person. Any other tracklet claimed nobody, or its claim was torn, or
 nearer tracklets got the persons that it claimed. The caller makes a new person of it once it is known well enough.
 
-The callers differ in what they know: `reentry` knows the frames so far, `registered` a register and one person,
-`whole_recording` and `runs.segments.registered_faces` a whole recording. The rule is the same, and stands only here.
+The callers differ in what they know: `reentry` knows the frames so far, `registered` a register and one person, and
+`runs.segments.registered_faces` a register and a whole recording. `whole_recording` joins tracklets into groups and
+does without `settled`. When a claim is accepted or torn is the same for all, and stands only here.
 """
 
 from __future__ import annotations

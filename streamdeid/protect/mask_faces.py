@@ -29,7 +29,7 @@ _BOX_MASKS: dict[str, Callable[[Planes, Box], Planes]] = {
 }
 MASKS = (*_BOX_MASKS, "bar", "t-mask", "noise")
 LEAVES_NOTHING = frozenset({"blackout"})
-"""Masks after which nothing of the face is left: all others can be undone, by who masks his own photographs alike."""
+"""Masks after which nothing of the face is left: after others, who masks his own photographs alike may know people."""
 
 
 class MaskFaces:

@@ -156,7 +156,7 @@ def warnings_of(report: Report) -> list[str]:
         found += [
             (
                 mask and choice.method not in LEAVES_NOTHING,
-                f"{choice.method} can be undone: who masks his own photographs alike recognises faces",
+                f"{choice.method} leaves something of a face: who masks his own photographs alike may know people",
             ),
             (
                 not mask and choice.method != SAMPLED,

@@ -1,4 +1,16 @@
-"""The send queue, shared by a live sink's thread and its callers: waiting frames, counts, and the end of the sink."""
+"""The send queue, shared by a live sink's thread and its callers: waiting frames, counts, and the end of the sink.
+
+The thread of a sink does this, as long as `failed` is false; an OutputError goes to `fail`:
+
+    while queue.closing is None or queue.oldest() is not None:      # at the end, what waits is sent, until `closing`
+        select.select([queue.bell], [], [])                         # with a deadline of the sink's own
+        queue.answer()
+        while (item := queue.oldest()) is not None:
+            if queue.take(item):                                    # else a newer one took its place
+                send(item.frame)                                    # with a deadline, too
+                queue.sent(item)
+    queue.release()
+"""
 
 from __future__ import annotations
 
