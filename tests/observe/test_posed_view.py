@@ -104,6 +104,22 @@ def test_points_elsewhere_in_the_same_box_are_not_this_heads(head: MeanHead) -> 
     assert [view is not None for view in views] == [True] * 4 + [False, True]
 
 
+@pytest.mark.parametrize("roll", [0.0, 90.0, 180.0, -90.0, 30.0])
+@pytest.mark.parametrize(
+    ("above", "yaw", "believed"),
+    [(0.15, 0.0, True), (0.17, 0.0, False), (-0.17, 0.0, True), (0.17, -45.0, False), (0.17, 60.0, True)],
+)
+def test_points_in_the_hair_of_somebody_who_bows_tell_no_pose(
+    head: MeanHead, above: float, yaw: float, roll: float, believed: bool
+) -> None:
+    """The box in which the detector sees the face lies lower than the points, as the head stands."""
+    turn, one = math.radians(roll), face(head, yaw=math.radians(yaw), roll=math.radians(roll))
+    x0, y0, x1, y1 = one.box
+    middle = np.array([(x0 + x1) / 2, (y0 + y1) / 2]) + above * 56 * np.array([-math.sin(turn), math.cos(turn)])
+    lower = replace(one, box=(*(middle - 28).tolist(), *(middle + 28).tolist()))
+    assert (PosedReader(head)(lower, 0.0) is not None) == believed
+
+
 @pytest.mark.parametrize("other", [{"size": 60.0}, {"yaw": 1.2}])
 def test_points_of_another_head_are_not_this_ones(head: MeanHead, other: dict[str, float]) -> None:
     views = read(PosedReader(head), *[face(head)] * 4, face(head, **other), face(head, **other))
