@@ -308,7 +308,8 @@ def light_change(
         mean = float(weights @ (light.moving @ found) / weights.sum())
         folds = now.folds
         if well.min() < 1:
-            folds = rest.folds + spread(well[:, None].astype(np.float32), light.table) * (folds - rest.folds)
+            # Beyond the mesh as at its rim: with nothing there turned heads had a line of other light about the face.
+            folds = rest.folds + well.astype(np.float32)[light.table.nearest, None] * (folds - rest.folds)
         _changed(light.terms, found, folds, rest.folds, LUMA, change)
     return change[:, :, None], mean
 

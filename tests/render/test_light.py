@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -456,6 +457,17 @@ def test_what_a_turned_head_hides_says_nothing_of_a_frames_light(light: LightFra
     )
     assert tint < 0.015
     assert tint < 0.7 * of_all
+
+
+def test_the_light_on_a_turned_head_goes_on_beyond_the_mesh(light: LightFrame, turned: _Turned) -> None:
+    """Between the last pixels inside and the first outside there is no step: what is rendered reaches over the rim."""
+    now, rest = light.skin_of(turned.own * np.float32(1.3)), light.skin_of(turned.own)
+    change = light_change(light, now, rest, turned.well)[0][:, :, 0]
+    inside = np.zeros(change.shape, np.uint8)
+    inside[light.table.rows, light.table.columns] = 1
+    beyond = (cv2.dilate(inside, np.ones((3, 3), np.uint8)) > 0) & (inside == 0)
+    step = change - change[light.table.rows, light.table.columns][light.table.nearest]
+    assert np.abs(step[beyond]).max() < 0.02 < 0.1 < change[beyond].min()
 
 
 def test_nor_of_the_light_at_rest(light: LightFrame, fitting: FitModel, turned: _Turned) -> None:
