@@ -117,11 +117,13 @@ def robust_fit(
 ) -> Floats:
     """Reweighted least squares, each round solved as one tall system with the ridge as rows of its own. Weights are
     Geman and McClure's; in the first round Cauchy's, about the weighted median of what the usual coefficients leave
-    over, or about where most of it was before, if that is higher. In the end the first coefficient takes the weighted
-    median of what is left."""
+    over, or about where most of it was before, if that is higher; these are squared where it is higher by three scales
+    and more. In the end the first coefficient takes the weighted median of what is left."""
     over = level - terms @ usual
-    error = over - max(weighted_median(over, weights), before)
-    now = weights / (1 + (error / (3 * scale)) ** 2)
+    median = weighted_median(over, weights)
+    error = over - max(median, before)
+    higher = max(before - median, 0) / (3 * scale)
+    now = weights / (1 + (error / (3 * scale)) ** 2) ** (1 + min(higher, 1))
     pull = np.diag(np.sqrt(weights.sum() * ridge))
     for _ in range(rounds):
         root = np.sqrt(now)

@@ -29,11 +29,12 @@ from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
 from streamdeid.render.gaze import irises
 from streamdeid.render.glasses import render_glasses
 from streamdeid.render.hairline import Hairline
-from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light, tint_change
+from streamdeid.render.light import LightFrame, StaticLight, light_change, static_light, tint_change
 from streamdeid.render.lit_face import at_eye, dressed, lit_eye, lit_texture
 from streamdeid.render.mouth import render_mouth
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.scene_grain import SceneGrain
+from streamdeid.render.soft_skin import SoftSkin
 from streamdeid.render.thin_brows import darkness
 from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, render_turned_face
 from streamdeid.render.turned_light import turned_change

@@ -31,8 +31,9 @@ from streamdeid.render.face_covering import NO_CLOTH, Cloth, FaceCovering
 from streamdeid.render.feature_tones import FLOOR, FeatureTones, brownness
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.nose_flanks import NoseFlanks
-from streamdeid.render.robust_fit import robust_fit
+from streamdeid.render.robust_fit import middle_of, robust_fit
 from streamdeid.render.sockets import Sockets
+from streamdeid.render.soft_skin import SoftSkin, laid, soft_level
 
 _SIGMA = 9 / 180
 """Width of the blur of folds, over the width of the frame."""
@@ -56,6 +57,8 @@ _SEEN = 0.3, 0.4
 count in full. From the front a face's rim has a cosine of .34 to the camera: nothing is divided by less."""
 MOST = 0.9
 """Largest brightening or darkening of a place against the whole face, natural log."""
+_NOSE = np.array([-0.35, -0.35]), np.array([0.35, 0.3])
+"""What lies beside the nose: least and most place across and down, shares of half the frame from its middle."""
 _USUAL_SHADE = 0.65
 """Share of a face's general shading that is expected before anything is seen."""
 _RATIO = (0.4, 2.2)
@@ -84,16 +87,6 @@ class StaticLight:
     """float64 (3,): log RGB by which the surrogate's lips go towards the person's."""
     brown: float
     """How near the surrogate's irises come to brown ones, 0 to 1: blue eyes under black hair are rare."""
-
-
-@dataclass(frozen=True)
-class SoftSkin:
-    """The values of one small texture, blurred once, from which the light is measured."""
-
-    level: Pixels
-    """float32 (p,): natural log of the luma of soft skin where it is fitted."""
-    folds: Pixels
-    """float32 (h, w, 3): the texture blurred to the scale of folds, and `FLOOR` added."""
 
 
 @dataclass(frozen=True)
@@ -230,10 +223,10 @@ class LightFrame:
         """The `SoftSkin` of a small texture (f, 3)."""
         width, height = self.table.size
         luma, colour = np.zeros((height, width), np.float32), np.zeros((height, width, 3), np.float32)
-        _laid(texture, self.skin, self.table.rows, self.table.columns, LUMA, luma, colour)
+        laid(texture, self.skin, self.table.rows, self.table.columns, LUMA, luma, colour)
         level = np.empty(len(self.fitted), np.float32)
         at = self.table.rows, self.table.columns, self.fitted
-        _soft_level(texture, _blur(luma, _NOISE), self.near, *at, LUMA, level)
+        soft_level(texture, _blur(luma, _NOISE), self.near, *at, LUMA, level)
         folds = _blur(colour, _SIGMA * width) / self.inside[:, :, None] + np.float32(FLOOR)
         return SoftSkin(level, folds)
 
@@ -256,7 +249,11 @@ def static_light(
     ridge[0], ridge[_BEND], ridge[-1] = 0, _BEARD_RIDGE, 1e-4
     usual = np.zeros(len(ridge))
     usual[-1] = _USUAL_SHADE
-    found = robust_fit(light.terms[at][light.fitted], level, light.bright * well[light.fitted], usual, ridge, 0.12, 6)
+    terms, weights = light.terms[at][light.fitted], light.bright * well[light.fitted]
+    # Hair may lie over more than half of a turned face, and seldom beside the nose.
+    beside = np.all((terms[:, 4:6] > _NOSE[0]) & (terms[:, 4:6] < _NOSE[1]), axis=1)
+    begin = middle_of((level - terms @ usual)[beside], weights[beside]) if weights[beside].sum() >= FEWEST else -np.inf
+    found = robust_fit(terms, level, weights, usual, ridge, 0.12, 6, begin)
     bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -MOST, MOST) + found[0]
     shade = (light.studio @ LUMA)[:, :, None] * np.float32(np.clip(found[-1], 0, 1))
     bright = _held_below(light, bright, level - shade[at][light.fitted, 0], well[light.fitted])
@@ -330,30 +327,6 @@ def tint_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points) 
         away = np.log(there / before) - np.log((there @ LUMA) / (before @ LUMA))[:, None]
     found: Points = np.clip(np.median(away, axis=0), -_TINT, _TINT).astype(np.float64)
     return found
-
-
-@kernel
-def _laid(texture, skin, rows, columns, luma, grey, colour):  # type: ignore[no-untyped-def]
-    """Lay a small texture (f, 3) into its frame: its luma on plain skin (h, w), and its colours (h, w, 3)."""
-    for i in range(len(rows)):
-        y, x = rows[i], columns[i]
-        level = np.float32(0)
-        for c in range(3):
-            colour[y, x, c] = texture[i, c]
-            level += luma[c] * texture[i, c]
-        grey[y, x] = level * skin[i]
-
-
-@kernel
-def _soft_level(texture, grey, near, rows, columns, fitted, luma, out):  # type: ignore[no-untyped-def]
-    """The log luma (p,) of soft skin, of a blurred luma (h, w), where it is fitted; of the pixel if no skin is near."""
-    for k in range(len(fitted)):
-        i = fitted[k]
-        if near[i] > 0.05:
-            level = grey[rows[i], columns[i]] / near[i]
-        else:
-            level = luma[0] * texture[i, 0] + luma[1] * texture[i, 1] + luma[2] * texture[i, 2]
-        out[k] = np.log(level + FLOOR)
 
 
 @kernel

@@ -21,14 +21,20 @@ def robust_fit(
 ) -> Points:
     """The coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares.
 
-    The weights are Geman and McClure's of that scale, at first Cauchy's. A ridge (q,), times the total weight (p,),
-    pulls the coefficients towards the usual ones (q,). The first term is constant; it leaves as much above the fit as
-    below. before: where most of the level lay a frame ago, over what is usual. The search begins there if the median is
-    lower now, as it is when hair or a hand has come over half of a face.
+    The weights are Geman and McClure's of that scale, at first Cauchy's of three times the scale. A ridge (q,), times
+    the total weight (p,), pulls the coefficients towards the usual ones (q,). The first term is constant; it leaves as
+    much above the fit as below. before: where most of the level lay a frame ago, or lies beside the nose, over what is
+    usual. The search begins there if the median is lower, as it is where hair or a hand is over half of a face, with
+    weights that are up to squared.
     """
     columns = np.ascontiguousarray(terms, np.float64)
     found: Points = _robust_fit(columns, level.astype(np.float64), weights, usual, ridge, scale, rounds, before)
     return found
+
+
+def middle_of(values: Points, weights: Points) -> float:
+    """The weighted median of values (n,) with weights (n,)."""
+    return float(_weighted_median(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(weights, np.float64)))
 
 
 @kernel
@@ -41,10 +47,13 @@ def _robust_fit(terms, level, weights, usual, ridge, scale, rounds, before):  # 
         for j in range(q):
             away[i] -= terms[i, j] * usual[j]
     # Hair over the forehead has little weight from the start.
-    middle = max(_weighted_median(away, weights), before)
+    median = _weighted_median(away, weights)
+    middle = max(median, before)
+    # Where most is hair, all of it together would weigh as much as the skin.
+    power = 1 + min((middle - median) / (3 * scale), 1.0)
     now = np.empty(n)
     for i in range(n):
-        now[i] = weights[i] / (1 + ((away[i] - middle) / (3 * scale)) ** 2)
+        now[i] = weights[i] / (1 + ((away[i] - middle) / (3 * scale)) ** 2) ** power
     found = usual.copy()
     for _ in range(rounds):
         matrix, right = _normal_equations(terms, level, now)

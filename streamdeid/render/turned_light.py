@@ -6,8 +6,9 @@ import numpy as np
 
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.observe.turned_view import TurnedView
-from streamdeid.render.light import FEWEST, MOST, LightFrame, SoftSkin
+from streamdeid.render.light import FEWEST, MOST, LightFrame
 from streamdeid.render.robust_fit import robust_fit
+from streamdeid.render.soft_skin import SoftSkin
 
 _NEAR = 0.15, 0.3
 """How far beyond the middle of the face a pixel still counts, and the range over which it fades, in halves of the

@@ -20,7 +20,6 @@ from streamdeid.render.feature_tones import FLOOR
 from streamdeid.render.light import (
     MOST,
     LightFrame,
-    SoftSkin,
     StaticLight,
     light_change,
     static_light,
@@ -28,6 +27,7 @@ from streamdeid.render.light import (
 )
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.robust_fit import _normal_equations, robust_fit
+from streamdeid.render.soft_skin import SoftSkin
 from tests import slow_twins
 from tests.drawn_faces import pose_at, some_identity
 
@@ -480,6 +480,21 @@ def test_nor_of_the_light_at_rest(light: LightFrame, fitting: FitModel, turned: 
     assert knowing[turned.near].mean() < 0.04
     assert knowing[turned.hidden].mean() < 0.2
     assert knowing[turned.hidden].mean() < 0.5 * blind[turned.hidden].mean()
+
+
+@pytest.mark.parametrize(("share", "dark"), [(0.0, 40.0), (0.6, 40.0), (0.6, 15.0), (0.75, 30.0)])
+def test_hair_over_more_than_half_of_a_face_does_not_darken_it(
+    light: LightFrame, fitting: FitModel, share: float, dark: float
+) -> None:
+    """Long hair over cheek, temple and forehead of one side, as where a head turns; the nose is free."""
+    own, other = _face(fitting, 1).small_texture, _face(fitting, 2)
+    across = light.table.columns / light.table.size[0]
+    beside = (abs(across - 0.5) < 0.17) & (abs(light.table.rows / light.table.size[1] - 0.5) < 0.17)
+    order = np.argsort(np.where(beside, 2.0, across), kind="stable")
+    haired = own.copy()
+    haired[order[: round(share * len(own))]] = dark
+    free, hidden = (_skin(light, _static(light, one, other).field)[beside].mean() for one in (own, haired))
+    assert abs(float(hidden - free)) < 0.12
 
 
 def test_where_nothing_is_seen_in_both_nothing_changes(light: LightFrame, turned: _Turned) -> None:
