@@ -274,6 +274,8 @@ class MediapipeFaces:
                 box = as_detected(found.box)
             place = place_at(self._places, box)
             lost = place is not None and not late and place.missed > 0 and not place.turn
+            # A face that is seen has a place, too: a faint one on it took its points, and the person was lost.
+            lost = lost and not part_of(box, [one.box for one in self._sure()])
             if (place is None or lost) and evidence < _ALONE:
                 second = self._look.keypoints(frame.planes, box, self._seen_faces())
                 evidence = (evidence + likeness(second)) / 2

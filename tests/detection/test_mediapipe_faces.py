@@ -395,6 +395,21 @@ def test_what_the_detector_thought_little_of_and_lost_is_no_less_a_face_for_the_
     assert (faint.evidence > 0.65) == believed, "a place that the detector sees has the evidence of its own looks"
 
 
+@pytest.mark.parametrize(("seen", "sure", "believed"), [(True, 0.9, False), (True, 0.3, True), (False, 0.9, True)])
+def test_a_lost_place_on_a_face_that_is_seen_gets_nothing_from_the_survey_of_that_face(
+    large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch, seen: bool, sure: float, believed: bool
+) -> None:
+    """It became the surer one of both and took the face's points: the person was lost (crowd_1080p)."""
+    box, whole = (400.0, 300.0, 440.0, 340.0), (385.0, 280.0, 460.0, 355.0)
+    survey = SimpleNamespace(faces=(Keypoints(box, np.full((5, 2), 420.0), 0.8),), opinion=lambda _: 2.0)
+    survey.evidence = lambda *_: 0.9
+    monkeypatch.setattr(large, "_survey", lambda *_: survey)
+    faint = Place(box, 0.3, 0, evidence=0.15, missed=12)
+    large._places = [Place(whole, 0.7, 0, evidence=sure, missed=0 if seen else 20), faint]
+    large._look_over(wall(1))
+    assert (faint.evidence > 0.5) == believed
+
+
 @pytest.mark.parametrize(("seen_by_yunet", "evidence"), [(0.0, 0.3), (0.9, 0.75)])
 def test_of_a_lost_place_that_the_survey_is_not_sure_of_the_second_network_is_asked(
     large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch, seen_by_yunet: float, evidence: float
