@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from streamdeid.cli.inputs import make_directory
 from streamdeid.cli.progress import Bar, compile_beside
 from streamdeid.core.arrays import Picture, Plane
 from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.frames import Planes
 from streamdeid.core.named_files import OUTPUT, REPORT, SHEET, Named, check_named
 from streamdeid.core.shown_text import say
-from streamdeid.core.system_reason import system_reason
-from streamdeid.errors import ExitCode, OutputError, SettingsError, StreamdeidError
+from streamdeid.errors import ExitCode, SettingsError, StreamdeidError
 from streamdeid.report.audit import read_report
 from streamdeid.report.contact_sheet import contact_sheet, crop, write_sheet
 from streamdeid.report.redaction_report import FileSide, Report, write_report
@@ -70,10 +70,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise SettingsError(f"--preserve means nothing to the method {settings.method}")
         settings = replace(settings, preserve=attributes_of(arguments.preserve.split(",")))
     out: Path = arguments.out
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{out} cannot be made: {system_reason(error)}") from error
+    make_directory(out)
     _check_out(out, overwrite=arguments.overwrite)
     compile_beside(shown=not arguments.quiet)
     with FileRun(settings) as run:

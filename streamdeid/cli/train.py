@@ -23,13 +23,13 @@ from streamdeid.aam.same_space import in_space_of
 from streamdeid.aam.smile import amounts_left_out
 from streamdeid.aam.train import Annotate, Sample, TrainingSettings, annotate, pairs_of, texture_of_sample, train
 from streamdeid.aam.variations import variation
+from streamdeid.cli.inputs import make_directory
 from streamdeid.core.arrays import Points
 from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.faces import Face
 from streamdeid.core.named_files import MODELS, PHOTOGRAPH, TABLE, Named, check_named
 from streamdeid.core.shown_text import say
-from streamdeid.core.system_reason import system_reason
-from streamdeid.errors import ExitCode, InputError, OutputError, StreamdeidError
+from streamdeid.errors import ExitCode, InputError, StreamdeidError
 from streamdeid.runs.named_by_settings import files_of_models
 from streamdeid.runs.parts import photograph_detector, still_detector
 from streamdeid.surrogates.gallery import UNKNOWN_AGE, Gallery, GenderRule, save_gallery
@@ -183,10 +183,7 @@ def train_models(
     kept = None if space is None else load_models(space)
     neutral, others = photographs(directory)
     samples = {path: annotate(path, detect) for path in [*neutral, *others]}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{out} cannot be made: {system_reason(error)}") from error
+    make_directory(out)
     known = labels(directory)
     donors = [known.get(path.stem, Donor(path.stem)) for path in neutral]
     with tempfile.TemporaryDirectory(dir=out, prefix=".training-") as name:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from streamdeid.aam.photographs import Detect, Photograph, read_labels, read_photographs, reduced
+from streamdeid.cli.inputs import make_directory
 from streamdeid.cli.progress import ShareBar
 from streamdeid.core.named_files import INPUT, PHOTOGRAPH, RECOGNISER, REPORT, TABLE, Named, check_named
 from streamdeid.core.shown_text import say
-from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import ExitCode, FailedClosed, InputError, OutputError, SettingsError
 from streamdeid.identity.face_recogniser import FaceRecogniser
 from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser
@@ -108,10 +108,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise InputError(f"{arguments.people}: there is no photograph {arguments.faces / photograph}")
     if arguments.recogniser:
         OnnxRecogniser(arguments.recogniser)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{out} cannot be made: {system_reason(error)}") from error
+    make_directory(out)
     models = load_models(arguments.models)
     with contextlib.closing(still_detector()) as detector, ShareBar(part, shown=not arguments.quiet) as bar:
         sets = _Sets(arguments.faces, photograph_detector(detector), _QUICK_SETS if arguments.quick else {})

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.atomic_file import write_whole
-from streamdeid.core.system_reason import system_reason
-from streamdeid.errors import OutputError, SettingsError
+from streamdeid.errors import SettingsError
+from streamdeid.lab.tables import write_result
 
 try:
     import matplotlib
@@ -95,8 +94,4 @@ def _write(path: Path, title: str, x_label: str, y_label: str, draw: Callable[[A
         if axes.get_legend_handles_labels()[1]:
             axes.legend()
         canvas.print_png(picture, metadata={"Software": None})
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {system_reason(error)}") from error
-    write_whole(path, picture.getvalue(), overwrite=True)
+    write_result(path, picture.getvalue())

@@ -100,16 +100,17 @@ def write_chapters(
         "extra": extra,
     }
     data = json.dumps(_plain(values), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
-    _write(out / f"{name}.md", _markdown(title, chapters))
-    _write(out / f"{name}.json", data)
+    write_result(out / f"{name}.md", json_bytes(_markdown(title, chapters)))
+    write_result(out / f"{name}.json", json_bytes(data))
 
 
-def _write(path: Path, text: str) -> None:
+def write_result(path: Path, data: bytes) -> None:
+    """Write a file of results, over one that is there, and make its directory if there is none. Raises OutputError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {system_reason(error)}") from error
-    write_whole(path, json_bytes(text), overwrite=True)
+    write_whole(path, data, overwrite=True)
 
 
 def _plain(value: object) -> object:

@@ -107,7 +107,14 @@ def settled(deidentifier: Deidentifier, waiting: Waiting, tracks: Sequence[Track
 
 def at_once(deidentifier: Deidentifier, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
     """Observe, decide and render a frame without any look-ahead. Raises FailedClosed in any doubt."""
-    pending = PendingFrame(frame, tracks, None)
+    return deidentifier.render(*planned_at_once(deidentifier, frame, tracks))
+
+
+def planned_at_once(
+    deidentifier: Deidentifier, frame: Frame, tracks: Sequence[Track]
+) -> tuple[PendingFrame[None], Plans]:
+    """Observe and decide a frame without any look-ahead. Raises FailedClosed in any doubt."""
+    pending: PendingFrame[None] = PendingFrame(frame, tracks, None)
     deidentifier.observe(pending, [pending])
     deidentifier.settle([pending])
-    return deidentifier.render(pending, settled(deidentifier, [pending], tracks))
+    return pending, settled(deidentifier, [pending], tracks)

@@ -20,8 +20,7 @@ from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.levels import Cause
-from streamdeid.protect.pending import PendingFrame
-from streamdeid.protect.plan import Deidentifier, settled
+from streamdeid.protect.plan import Deidentifier, planned_at_once
 from streamdeid.render.new_face import NewFace
 
 _SIDE = 320
@@ -74,10 +73,7 @@ def self_test(
     centre = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     if not (x0 < centre[0] < x1 and y0 < centre[1] < y1):
         raise FailedClosed("the self-test failed: the detector found a face where there is none")
-    pending = PendingFrame(frame, tracks, None)
-    deidentifier.observe(pending, [pending])
-    deidentifier.settle([pending])
-    plans = settled(deidentifier, [pending], tracks)
+    pending, plans = planned_at_once(deidentifier, frame, tracks)
     before, after = (_middle(one.planes.y, box) for one in (frame, deidentifier.render(pending, plans)))
     change = float(np.abs(after.astype(np.float64) - before).mean())
     if change < _LEAST_CHANGE:

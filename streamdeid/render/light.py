@@ -13,6 +13,7 @@ gets only what `StaticLight` lists.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -50,8 +51,8 @@ _SOFT_BORDER = 0.12
 _ABOVE, _SHADOWED = 0.05, 0.25
 """Largest rendered brightness of the lower face over the upper one, natural log, unless it looks brighter; and the
 rendered share of the darkness that is seen there, which may be a beard's."""
-_BEND = 7
-"""Number of the term that bends from brow to chin."""
+_PLACE, _BEND = slice(4, 6), 7
+"""Numbers of the terms that are a place across and down, and of the one that bends from brow to chin."""
 _SEEN = 0.3, 0.4
 """Share of its pixels that a place of a turned head must keep to count at all, and the range over which it comes to
 count in full. From the front a face's rim has a cosine of .34 to the camera: nothing is divided by less."""
@@ -179,6 +180,12 @@ class LightFrame:
             normals[at].astype(np.float64) * (1, 1, -1),
         )
 
+    @cached_property
+    def beside_nose(self) -> NDArray[np.bool_]:
+        """Which of the fitted pixels (p,) lie beside the nose."""
+        places = self.moving[:, _PLACE]
+        return np.asarray(((places > _NOSE[0]) & (places < _NOSE[1])).all(axis=1), np.bool_)
+
     def seen_from(self, towards: Points) -> Points:
         """How well each pixel (f,) of a head is seen, 0 to 1, if the camera looks that way (3,) in the head's own axes.
 
@@ -251,7 +258,7 @@ def static_light(
     usual[-1] = _USUAL_SHADE
     terms, weights = light.terms[at][light.fitted], light.bright * well[light.fitted]
     # Hair may lie over more than half of a turned face, and seldom beside the nose.
-    beside = np.all((terms[:, 4:6] > _NOSE[0]) & (terms[:, 4:6] < _NOSE[1]), axis=1)
+    beside = light.beside_nose
     begin = middle_of((level - terms @ usual)[beside], weights[beside]) if weights[beside].sum() >= FEWEST else -np.inf
     found = robust_fit(terms, level, weights, usual, ridge, 0.12, 6, begin)
     bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -MOST, MOST) + found[0]

@@ -79,7 +79,7 @@ def posed_region(pose: KeypointPose, outline: HeadOutline, others: Sequence[Poin
 
 def region_bounds(pose: KeypointPose, outline: HeadOutline, others: Sequence[Points] = ()) -> Box:
     """A box, pixels, that holds `posed_region` however the head is turned: twenty times as quick to make."""
-    radius, reach = outline.reach * pose.size, _ABOUT * max(margin_of(pose.size), _HAIR_MARGIN * pose.size) + _EPSILON
+    radius, reach = outline.reach * pose.size, max(margin_of(pose.size), _HAIR_MARGIN * pose.size)
     circle = np.array([[pose.x - radius, pose.y - radius], [pose.x + radius, pose.y + radius]])
     return bounds_of(np.concatenate([circle, *others]), reach)
 
@@ -89,9 +89,10 @@ def margin_of(size: float) -> float:
     return max(_LEAST, float(np.interp(size, *_MARGINS)) * size)
 
 
-def bounds_of(points: Points, reach: float = 0.0) -> Box:
-    """The box about points (n, 2) and so many pixels around them."""
+def bounds_of(points: Points, reach: float) -> Box:
+    """A box that holds the points (n, 2) `grown` by a reach, pixels, and what `convex` makes of them."""
     (x0, y0), (x1, y1) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    reach = _ABOUT * reach + _EPSILON
     return x0 - reach, y0 - reach, x1 + reach, y1 + reach
 
 

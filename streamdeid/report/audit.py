@@ -23,7 +23,15 @@ from streamdeid.core.shipped_models import shipped
 from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError, ModelError, SettingsError
 from streamdeid.protect.mask_faces import LEAVES_NOTHING, MASKS
-from streamdeid.report.redaction_report import SCHEMA, VERSION, FileReport, FileSide, ProvisionalCounts, Report
+from streamdeid.report.redaction_report import (
+    SCHEMA,
+    VERSION,
+    FileReport,
+    FileSide,
+    ProvisionalCounts,
+    Report,
+    sha256_of,
+)
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes
 
@@ -218,7 +226,7 @@ def check_files(report: Report, directories: Sequence[Path]) -> list[FileCheck]:
     named: dict[str, set[str]] = {}
     for _, side in sides:
         named.setdefault(side.name, set()).add(side.sha256)
-    here = {name: [_hash_of_file(path) for path in _found(name, directories)] for name in named}
+    here = {name: [sha256_of(path) for path in _found(name, directories)] for name in named}
     checks = [
         # A file of this name may be another file of this report. It is then ignored, and is no mismatch.
         FileCheck(
@@ -248,13 +256,6 @@ def _found(name: str, directories: Sequence[Path]) -> list[Path]:
         return [directory / name for directory in directories if (directory / name).is_file()]
     except OSError as error:  # a directory that may not be looked into, a name that is too long
         raise InputError(f"cannot look for {name!r}: {system_reason(error)}") from error
-
-
-def _hash_of_file(path: Path) -> str:
-    try:
-        return FileSide.of(path).sha256
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
 
 
 def _hash_of_model(path: Path) -> str:

@@ -22,6 +22,8 @@ import cv2
 
 from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.shown_text import json_bytes
+from streamdeid.core.system_reason import system_reason
+from streamdeid.errors import InputError
 from streamdeid.surrogates.choice import KEPT, PROVISIONAL, PROVISIONAL_FACTOR, Surrogates
 
 SCHEMA = "streamdeid.report"
@@ -94,6 +96,14 @@ class FileSide:
             while block := file.read(1 << 20):
                 digest.update(block)
         return FileSide(path.name, digest.hexdigest(), path.stat().st_size)
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file that a user named, as in its `FileSide`. Raises InputError."""
+    try:
+        return FileSide.of(path).sha256
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
 
 
 @dataclass(frozen=True)

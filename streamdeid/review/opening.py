@@ -17,9 +17,8 @@ from streamdeid.analysis.records import Analysis
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.core.shown_text import plain
-from streamdeid.core.system_reason import system_reason
 from streamdeid.errors import InputError
-from streamdeid.report.redaction_report import FileSide
+from streamdeid.report.redaction_report import sha256_of
 from streamdeid.review.app import Open
 from streamdeid.review.desk import Desk, Names
 from streamdeid.review.doubts import doubts
@@ -48,7 +47,7 @@ def open_review(files: Files, reviewer: str = "", most_pixels: float = MOST_PIXE
     """
     seen = {path: FileIdentity.of(path) for path in (files.recording, files.output)}
     with ThreadPoolExecutor(2, "hash") as threads:  # hashing waits for the disk; the columns need not wait
-        hashes = [threads.submit(_sha256, path) for path in (files.recording, files.output)]
+        hashes = [threads.submit(sha256_of, path) for path in (files.recording, files.output)]
         analysis = read_analysis(files.analysis)
         columns = columns_of(analysis.frames)
         recorded = Recorded.of(analysis, columns)
@@ -76,13 +75,6 @@ def open_review(files: Files, reviewer: str = "", most_pixels: float = MOST_PIXE
     names = Names(plain(files.recording.name), plain(files.output.name), plain(files.edits.name))
     desk = Desk(names, recorded, doubts(analysis, columns), edits, save)
     return Open(pictures, desk)
-
-
-def _sha256(path: Path) -> str:
-    try:
-        return FileSide.of(path).sha256
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
 
 
 def _check_output(files: Files, sha256: str, analysis: Analysis, edits: Edits) -> None:
