@@ -161,3 +161,12 @@ def bulged(points: Points, factors: Points) -> Points:
     grown = points.copy()
     grown[OUTLINE] = centre + (outline - centre) * factors[:, None]
     return grown
+
+
+def grown(points: Points, reach: float) -> Points:
+    """The mesh points (81, 2) with their outline moved away from its middle by so many pixels."""
+    outline = points[OUTLINE]
+    start = outline - outline.mean(axis=0)
+    out = points.copy()
+    out[OUTLINE] = outline + reach * start / np.maximum(np.linalg.norm(start, axis=1, keepdims=True), 1e-6)
+    return out

@@ -20,7 +20,7 @@ from streamdeid.observe.glasses import Glasses
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
-from streamdeid.observe.outline import bulged, reaching
+from streamdeid.observe.outline import bulged, grown, reaching
 from streamdeid.observe.rest import at_rest, folds, opened
 from streamdeid.render.blend import Blend, composed, feathered, feathers, membrane, no_membrane, soft_blur
 from streamdeid.render.copied_pixels import copy_polygon
@@ -42,6 +42,9 @@ from streamdeid.render.worn import Worn
 
 _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (docs/methods.md 4.4)."""
+_SOFT_PIXELS, _SHARP_PIXELS = 4.0, 3.0
+"""Least widths of both feathers (below), pixels. A small face's are wider than its share, as no edge in a video is
+sharper; the redaction grows outwards by half of what that adds, so that no more of the original shows."""
 _SURROUNDINGS = 0.08
 """Width of the surroundings that the membrane looks at, as a share of the face's width."""
 _SHARP_FEATHER = 0.03
@@ -164,6 +167,9 @@ def render_surrogate(
     places = tuple(bulged(p, seen.bulge) for p in seen.places)
     farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
     reached = reaching(points, places, farthest, seen.width)
+    feather = max(_SOFT_PIXELS, _FEATHER * seen.width)
+    if feather > _FEATHER * seen.width:
+        reached = grown(reached, (feather - _FEATHER * seen.width) / 2)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
     now = light.skin_of(texture)
     if seen.fresh:
@@ -224,7 +230,7 @@ def render_surrogate(
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
     if mouth:
         render_mouth(patch, original, _lips(seen), points[INNER_LIP], 1 - mask.shown)
-    alpha, sharp = feathers(patch.covered, (_FEATHER * seen.width / 2, _SHARP_FEATHER * seen.width / 2))
+    alpha, sharp = feathers(patch.covered, (feather / 2, max(_SHARP_PIXELS, _SHARP_FEATHER * seen.width) / 2))
     if float(seen.bulge.max()) > 1:
         alpha = sharp_edge(alpha, sharp, patch, reached, seen)
     return _blended(out, original, patch, rim, alpha, seen, fitting, blending, opening)

@@ -123,6 +123,8 @@ def moved_inwards(
                 grow = 1 + away / max(far, 1e-6)
                 sx, sy = middle[0] + dx * grow + origin[0], middle[1] + dy * grow + origin[1]
                 value = _bilinear(luma_of, sx, sy)
+                mean = tone[a] + share * (tone[b] - tone[a])
+                value = min(max(value, mean - _STRANDS[1]), mean + _STRANDS[1])
                 t = inner / deep - _BROKEN[0]
                 if t > -_STRANDS[0]:  # nearer to the rim no strand has ended
                     # A strand is wider than a pixel: single dark pixels would end as dots.
@@ -134,12 +136,12 @@ def moved_inwards(
                         + _bilinear(luma_of, sx, sy - apart)
                         + _bilinear(luma_of, sx, sy + apart)
                     )
-                    strand = (soft - tone[a] - share * (tone[b] - tone[a])) / _STRANDS[1]
+                    strand = (soft - mean) / _STRANDS[1]
                     t += _STRANDS[0] * min(max(strand, -1.0), 1.0)
                 t = min(max(t / (_BROKEN[1] - _BROKEN[0]), 0.0), 1.0)
                 weight = np.float32(1 - t * t * (3 - 2 * t))
                 under = bare[a] + share * (bare[b] - bare[a])
-                side = tone[a] + share * (tone[b] - tone[a]) - under
+                side = mean - under
                 other = under - value if side > 0 else value - under
                 if other > 0:  # material of the skin's own brightness has no other side
                     weight *= np.float32(1 - min(abs(side) / _STRANDS[1], 1.0) * min(other / _OTHER, 1.0))
