@@ -163,7 +163,7 @@ def bulged(points: Points, factors: Points) -> Points:
     return grown
 
 
-def grown(points: Points, reach: float) -> Points:
+def widened(points: Points, reach: float) -> Points:
     """The mesh points (81, 2) with their outline moved away from its middle by so many pixels."""
     outline = points[OUTLINE]
     start = outline - outline.mean(axis=0)

@@ -20,9 +20,9 @@ from streamdeid.observe.glasses import Glasses
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
-from streamdeid.observe.outline import bulged, grown, reaching
+from streamdeid.observe.outline import bulged, reaching, widened
 from streamdeid.observe.rest import at_rest, folds, opened
-from streamdeid.render.blend import Blend, composed, feathered, feathers, membrane, no_membrane, soft_blur
+from streamdeid.render.blend import Blend, Feather, composed, feathered, feathers, membrane, no_membrane, soft_blur
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import facing, transfer_expression
 from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
@@ -40,15 +40,8 @@ from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, render_
 from streamdeid.render.turned_light import turned_change
 from streamdeid.render.worn import Worn
 
-_FEATHER = 0.07
-"""Feather inside the hull, share of the face's width (docs/methods.md 4.4)."""
-_SOFT_PIXELS, _SHARP_PIXELS = 4.0, 3.0
-"""Least widths of both feathers (below), pixels. A small face's are wider than its share, as no edge in a video is
-sharper; the redaction grows outwards by half of what that adds, so that no more of the original shows."""
 _SURROUNDINGS = 0.08
 """Width of the surroundings that the membrane looks at, as a share of the face's width."""
-_SHARP_FEATHER = 0.03
-"""Feather inside the hull where the redaction ends with the silhouette, as a share of the face's width."""
 _STRIP = 0.08
 """Distance from the strip between outline and silhouette within which the sharp feather holds, as a share of the face's
 width: the width of the soft feather."""
@@ -167,9 +160,9 @@ def render_surrogate(
     places = tuple(bulged(p, seen.bulge) for p in seen.places)
     farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
     reached = reaching(points, places, farthest, seen.width)
-    feather = max(_SOFT_PIXELS, _FEATHER * seen.width)
-    if feather > _FEATHER * seen.width:
-        reached = grown(reached, (feather - _FEATHER * seen.width) / 2)
+    quick, feather = reached is not points, Feather.of(seen.width)
+    if feather.outwards > 0:
+        reached = widened(reached, feather.outwards)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
     now = light.skin_of(texture)
     if seen.fresh:
@@ -202,7 +195,7 @@ def render_surrogate(
         blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, lips)
         share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
-            sharp = feathered(turned.patch.covered, _SHARP_FEATHER * seen.width / 2)
+            sharp = feathered(turned.patch.covered, feather.sharp / 2)
             alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, sharp, turned.patch, points, seen) - alpha)
         return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change + smile + tint
@@ -215,7 +208,7 @@ def render_surrogate(
     # A redaction that was grown for one quick frame must not stay in the membrane's running mean: the one for a slow
     # head is used there.
     rim: Patch | None = patch
-    if reached is not points:
+    if quick:
         rim = render_patch(texture, model.mean_shape, points, triangles, out.size, margin)
     if not copy_eyes and seen.iris is not None:
         centres = irises(seen.points, points, seen.iris)
@@ -230,7 +223,7 @@ def render_surrogate(
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
     if mouth:
         render_mouth(patch, original, _lips(seen), points[INNER_LIP], 1 - mask.shown)
-    alpha, sharp = feathers(patch.covered, (feather / 2, max(_SHARP_PIXELS, _SHARP_FEATHER * seen.width) / 2))
+    alpha, sharp = feathers(patch.covered, (feather.soft / 2, feather.sharp / 2))
     if float(seen.bulge.max()) > 1:
         alpha = sharp_edge(alpha, sharp, patch, reached, seen)
     return _blended(out, original, patch, rim, alpha, seen, fitting, blending, opening)

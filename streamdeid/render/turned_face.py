@@ -31,6 +31,7 @@ from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, NOSTRILS, OUTLINE, RIGHT
 from streamdeid.core.mesh_triangles import BESIDE, MOUTH, TRIANGLES
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.turned_view import TurnedView
+from streamdeid.render.blend import Feather
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.eyes import EyeColours, narrowed, render_eye
 from streamdeid.render.gaze import irises
@@ -50,11 +51,6 @@ degrees, by 8 % on some noses (docs/methods.md 6.3), and half of what lies in th
 outline reaches so far by itself (`outline.bulge`)."""
 _SOON = 4.0
 """The first of these is reached in full when a face is solid by one over this: its own outline draws back before."""
-_FEATHER, _SHARP_FEATHER = 0.07, 0.03
-"""Feathers inside the redaction where it ends on the head and where it ends beyond the profile, as shares of the face's
-width seen from the front."""
-_SOFT_PIXELS, _SHARP_PIXELS = 4.0, 3.0
-"""Least widths of both, pixels, as of a face that is rendered flat."""
 _SIDE, _SIDE_FADES = 0.13, 0.08
 """Width of the texture's rim that is replaced by skin from farther in, and the range over which this fades, as shares
 of the texture's width. What is seen edge on in a frontal photograph becomes streaks and hair when the head turns."""
@@ -180,7 +176,9 @@ def render_turned_face(
     face that the patch has for code that looks at its surroundings. None when nothing of it lies in the picture.
     """
     model, share = fitting.model, view.share
-    texture = lit.texture(memory.picture(lit.picture, fitting, min(1.0, _SOON * share)), (1 - share) * view.pose.yaw)
+    # The redaction reaches beyond the mesh soon, and the photograph's dark rim would be a line in the face.
+    picture = memory.picture(lit.picture, fitting, min(1.0, _SOON * share))
+    texture = lit.texture(picture, (1 - share) * view.pose.yaw)
     turned = _rendered(texture, flat, memory.rest(lit, fitting), seen, view, original, fitting, memory, margin)
     if turned is None:
         return None
@@ -227,9 +225,9 @@ def _rendered(
     points = (1 - share) * flat + share * points
     width = float(np.ptp(mesh[:, 0]))
     soon = min(1.0, _SOON * share)
-    feather, sharp = max(_SOFT_PIXELS, _FEATHER * view.width), max(_SHARP_PIXELS, _SHARP_FEATHER * view.width)
-    softer = (feather - _FEATHER * view.width) / 2
-    behind, before = soon * _BEHIND * view.width + softer, share * _BEFORE * view.width + softer
+    feather = Feather.of(view.width)
+    behind = soon * _BEHIND * view.width + feather.outwards
+    before = share * _BEFORE * view.width + feather.outwards
     outline = _outline(view, seen)
     reach = np.concatenate([mesh[:, :2], outline])
     corners = np.stack([reach.min(axis=0) - margin - before, reach.max(axis=0) + margin + before])
@@ -238,7 +236,7 @@ def _rendered(
         return None
     profile = RimProfile.of(mesh, view.pose.yaw)
     patch = covering(rendered, original, Reach(outline, behind, before, profile, soon), width)
-    soft = weights(patch, profile, share, feather, sharp)
+    soft = weights(patch, profile, share, feather)
     return TurnedPatch(patch, points, soft, rendered.owner, rendered.owner_chroma)
 
 

@@ -18,7 +18,7 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.core.mesh_triangles import CHIN, NOSE_TIP, TOP
-from streamdeid.render.blend import feathers
+from streamdeid.render.blend import Feather, feathers
 
 _GRID = 64
 """Width of the grid on which colours are carried."""
@@ -277,18 +277,17 @@ def without_steps(filled, inside, depth, whole, out):  # type: ignore[no-untyped
                 out[y, x, c] = total / number
 
 
-def weights(patch: Patch, profile: RimProfile, share: float, feather: float, sharp: float) -> Pixels:
+def weights(patch: Patch, profile: RimProfile, share: float, feather: Feather) -> Pixels:
     """Weights float32 (ceil(h / 2), ceil(w / 2)) for blending a covering patch.
 
-    The feather is `feather` pixels wide where skin meets hair and neck. It is sharp, `sharp` pixels, beyond the
-    profile, where background meets background and the person's own profile may lie. share: how solid the face is
-    rendered, 0 to 1.
+    The feather is soft where skin meets hair and neck. It is sharp beyond the profile, where background meets
+    background and the person's own profile may lie. share: how solid the face is rendered, 0 to 1.
     """
     height, width = patch.covered.shape
     x, y, shift, *_ = profile.line
     away = np.add.outer(y * (2 * np.arange(height) + patch.y0), x * (2 * np.arange(width) + patch.x0)) + shift
-    before = np.clip(away / max(feather, 1.0) + 0.5, 0, 1) * share
-    soft, hard = feathers(patch.covered, (feather / 2, sharp / 2))
+    before = np.clip(away / max(feather.soft, 1.0) + 0.5, 0, 1) * share
+    soft, hard = feathers(patch.covered, (feather.soft / 2, feather.sharp / 2))
     return np.asarray(soft + before * (hard - soft), np.float32)
 
 

@@ -221,6 +221,7 @@ def moved_twin(
     around = [bilinear_twin(plane, *(place + d)) for d in ((-apart, 0), (apart, 0), (0, -apart), (0, apart))]
     first, last = strands._BROKEN
     reach, levels = strands._STRANDS
+    source = float(np.clip(source, material - levels, material + levels))
     strand = reach * np.clip(((source + sum(around)) / 5 - material) / levels, -1, 1)
     t = float(np.clip((inner / deep + strand - first) / (last - first), 0, 1))
     other = np.clip((source - 62.0) * np.sign(62.0 - material) / strands._OTHER, 0, 1)

@@ -35,8 +35,9 @@ from tests.drawn_faces import SIZE, Scene, face_at, inside_hull, inside_lips, me
 from tests.posed_heads import lit_alike, pose_face
 
 _WIDTH = 150.0
-_FEATHER = 0.07 * _WIDTH
-"""That of an own face, on its rim all around: at half of it the original shows as much as the cover."""
+_FEATHER = 0.07
+"""That of an own face, on its rim all around, share of its width: at half of it the original shows as much as the
+cover."""
 _NODS = {3: 0.0, 5: 0.3, 7: -0.3}
 """People, and how they nod, radians."""
 
@@ -49,9 +50,9 @@ def filled(mesh: Points, model: AppearanceModel) -> Flags:
     return covered > 0
 
 
-def turned_head(model: AppearanceModel, person: int, degrees: float) -> Scene:
+def turned_head(model: AppearanceModel, person: int, degrees: float, width: float = _WIDTH) -> Scene:
     shape, texture = model.decode(some_identity(model, person))
-    return scene(model, shape, texture, pose_at(model, _WIDTH, yaw=np.deg2rad(degrees), pitch=_NODS[person]))
+    return scene(model, shape, texture, pose_at(model, width, yaw=np.deg2rad(degrees), pitch=_NODS[person]))
 
 
 def boxed_tight(made: Scene) -> Face:
@@ -120,8 +121,8 @@ def test_an_own_face_shows_no_more_of_the_head_than_its_feather_does(
     # What shows between open lips is the person's, and the new lips may be wider.
     share[inside_lips(made.points, shrink=-8.0)] = np.nan
     # Half-size weights and the head's ragged rim are worth a pixel and a half.
-    assert np.nanmax(share[depth > _FEATHER / 2 + 1.5]) < 0.5
-    assert np.nanmax(share[depth > _FEATHER + 1.5]) < 0.1
+    assert np.nanmax(share[depth > _FEATHER * _WIDTH / 2 + 1.5]) < 0.5
+    assert np.nanmax(share[depth > _FEATHER * _WIDTH + 1.5]) < 0.1
     strip = head & ~inside_hull(made.points)
     if abs(degrees) >= 20:
         assert strip.sum() > 400, "there is something to cover beyond the outline"
@@ -231,3 +232,35 @@ def test_the_bulge_grows_at_once_and_shrinks_slowly(model: AppearanceModel, fitt
         factors.append(float(seen.bulge.max()))
     assert factors[0] == 1 and factors[1] == factors[4] > 1.2
     assert 1 < factors[3] < factors[2] < factors[1]
+
+
+@pytest.mark.parametrize("width", [26, 34, 48])
+@pytest.mark.parametrize("degrees", [0, 32])
+def test_a_small_own_face_has_a_soft_rim_and_shows_no_more_for_it(
+    model: AppearanceModel, fitting: FitModel, light: LightFrame, width: int, degrees: int
+) -> None:
+    made = turned_head(model, 3, degrees, width)
+    seen = Observer(fitting)(made.planes, made.face, 0.0)
+    assert seen is not None
+    kept = kept_of_the_original(made, seen, fitting, light)
+    row = kept[round(float(made.points[:, 1].mean()))]
+    soft = (row > 0.1) & (row < 0.9)
+    inside = np.flatnonzero(row < 0.1)
+    assert soft[: inside[0]].sum() >= 2 and soft[inside[-1] :].sum() >= 2, "no step from one pixel to the next"
+    hull = inside_hull(made.points).astype(np.uint8)
+    depth = cv2.distanceTransform(hull, cv2.DIST_L2, 5)
+    kept[inside_lips(made.points, shrink=-4.0)] = 0
+    assert kept[depth > _FEATHER * width + 1.5].max() < 0.1, "as for a large face"
+    assert kept[depth > _FEATHER * width / 2 + 1.5].max() < 0.5
+
+
+def kept_of_the_original(made: Scene, seen: Observation, fitting: FitModel, light: LightFrame) -> NDArray[np.float64]:
+    """Share (h, w) that blending keeps of what was there before."""
+    new = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
+    outs = []
+    for before in (60, 160):
+        out = Planes(np.full_like(made.planes.y, before), made.planes.u.copy(), made.planes.v.copy())
+        neutral = Neutral(seen.frontal, seen.small_texture)
+        assert render_surrogate(out, made.planes, seen, neutral, new, fitting, light, Blending())
+        outs.append(out.y.astype(float))
+    return (outs[1] - outs[0]) / 100
