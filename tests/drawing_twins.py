@@ -189,7 +189,7 @@ def region_filled(
     for row, column in np.ndindex(covered.shape):
         x, y = place[row, column]
         r, angle = np.hypot(x - mx, y - my), np.arctan2(y - my, x - mx) % (2 * np.pi)
-        if r > reaches[:, 1].max() + rim + 2:
+        if r > reaches[:, 1].max() + rim + 8:
             continue
         mesh, end, hairline, scalp, bears = (float(np.interp(angle, angles, values)) for values in ring)
         skin, at_edge, at_mesh = (

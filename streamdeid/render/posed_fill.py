@@ -40,6 +40,11 @@ _HAIRLINE = 0.1
 """Breadth of the lines between skin and hair, and hair and background, share of the face's width."""
 _ENDS = 0.15
 """Distance from the profile's line, drawn out beyond the forehead, over which hair ends, share of the face's width."""
+_MORE = 8.0
+"""Pixels beyond the soft rim that are filled, too: the blur of colours reaches there."""
+_COLOUR_BLUR = 0.7
+"""Blur of the chroma planes, their pixels. A video's colours are softer than its brightness: in clips of cameras they
+pass over four such pixels at a face's edge. With a step there, dark cloth beside a small face was orange."""
 _TURN = 2 * np.pi / _ANGLES
 _AWAY = _TURN * np.arange(_ANGLES, dtype=np.float64)
 
@@ -128,6 +133,7 @@ def filled(
     soft = y.copy()
     depth = cv2.distanceTransform(patch.covered_luma, cv2.DIST_L2, 3)
     without_steps(y, patch.covered_luma, depth, whole[1], soft)
+    uv = np.asarray(cv2.GaussianBlur(uv, (0, 0), _COLOUR_BLUR), np.float32)
     return Filled(Patch(patch.x0, patch.y0, np.ascontiguousarray(soft[:, :, 0]), uv, *whole), weights)
 
 
@@ -228,7 +234,7 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
     """
     height, width, channels = out.shape
     mx, my, rim, inset, behind, edge, soft_hair, hair_edge = numbers[:8]
-    near, far = reaches[:, 0].min() - inset, reaches[:, 1].max() + rim + 2
+    near, far = reaches[:, 0].min() - inset, reaches[:, 1].max() + rim + _MORE
     for y in range(height):
         for x in range(width):
             px, py = scale * x + 0.5 * (scale - 1), scale * y + 0.5 * (scale - 1)

@@ -112,6 +112,18 @@ def test_nothing_beside_the_regions_soft_rim_changes(  # type: ignore[no-untyped
     assert np.abs(out.y[rim].astype(int) - made.planes.y[rim]).mean() < 25, "no edge"
 
 
+@pytest.mark.parametrize("size", [14.0, 24.0, 40.0])
+def test_colours_pass_softly_into_what_is_beside_a_posed_face(drawn, size: float) -> None:  # type: ignore[no-untyped-def]
+    y, half = np.full((SIZE[1], SIZE[0]), 40, np.uint8), (SIZE[1] // 2, SIZE[0] // 2)
+    navy = Planes(y, np.full(half, 150, np.uint8), np.full(half, 118, np.uint8))
+    out, region = drawn(navy, _head(size), dim=True)
+    row = out.u[int(Y) // 2].astype(int)
+    assert 150 - row.min() > 15, "there is skin"
+    assert np.abs(np.diff(row)).max() < 0.6 * (150 - row.min()), "dark cloth beside it would be orange"
+    beyond = ~_mask(region, 0.5)[::2, ::2]
+    assert np.abs(out.u[beyond].astype(int) - 150).max() <= 12, "nothing but what was filled is blurred in"
+
+
 @pytest.mark.parametrize("yaw", [-60.0, -25.0, 0.0, 40.0, 85.0])
 def test_the_region_holds_a_person_at_the_pose(  # type: ignore[no-untyped-def]
     model: AppearanceModel, frame: PosedFrame, drawn, yaw: float
