@@ -14,7 +14,7 @@ from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.surface import slid_depth
 from streamdeid.aam.synthesise import Patch, render_patch
 from streamdeid.core.arrays import Pixels, Points, Triangles
-from streamdeid.core.frames import Planes
+from streamdeid.core.frames import Colour, Planes
 from streamdeid.core.ibug68 import CHIN, FOREHEAD, INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
 from streamdeid.observe.glasses import Glasses
 from streamdeid.observe.neutral import Neutral
@@ -157,13 +157,80 @@ def render_surrogate(
     if shape is None:
         shape = transfer_expression(seen.frontal, static.rest, static.shape)
     points = bulged(seen.pose.to_image(shape, static.depth), seen.bulge)
-    places = tuple(bulged(p, seen.bulge) for p in seen.places)
-    farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
-    reached = reaching(points, places, farthest, seen.width)
-    quick, feather = reached is not points, Feather.of(seen.width)
-    if feather.outwards > 0:
-        reached = widened(reached, feather.outwards)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
+    lit = _lit_now(seen, texture, static, light, blending)
+    change, mask, shades = lit.change, lit.mask, lit.shades
+    if plain:  # the other transfer's texture has its own folds: only the level and colour of light are taken over
+        change = np.full_like(change, np.median(change))
+    smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
+    margin, feather = _SURROUNDINGS * seen.width, Feather.of(seen.width)
+    mouth = opening is None or not opening.mouth
+    copy_eyes = copy_eyes and shades.shown == 0  # dark glasses hide them
+    if not plain and seen.turned is not None and seen.turned.share > 0:
+        change = turned_change(light, lit.now, static.skin, change, seen.turned, lit.well, lit.before)
+        there = static.light.field + change + smile + lit.tint
+        shown = LitFace(there, static.picture, face, static.eyes, light, original.colour, static.light.towards, mask)
+        copied = Copied(copy_eyes, mouth)
+        turned = render_turned_face(
+            shown, points, seen, seen.turned, original, fitting, blending.turned, margin, copied
+        )
+        if turned is None:
+            return False
+        _with_glasses(turned.patch, seen, turned.points, original, model, shades)
+        lips = turned.points[INNER_LIP]
+        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, lips)
+        share, alpha = seen.turned.share, turned.weights
+        if float(seen.bulge.max()) > 1 and share < 1:
+            sharp = feathered(turned.patch.covered, feather.sharp / 2)
+            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, sharp, turned.patch, points, seen) - alpha)
+        return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
+    field = static.light.field + change + smile + lit.tint
+    texture = light.flanks.smoothed(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
+    texture = light.covering.laid(texture, mask, field, original.colour)
+    triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
+    quick, reached = _reached(points, seen, feather)
+    patch = render_ringed(texture, points, reached, triangles, model, out.size, margin)
+    if patch is None:
+        return False
+    # A redaction that was grown for one quick frame must not stay in the membrane's running mean: the one for a slow
+    # head is used there.
+    rim: Patch | None = patch
+    if quick:
+        rim = render_patch(texture, model.mean_shape, points, triangles, out.size, margin)
+    if not copy_eyes and seen.iris is not None:
+        _render_eyes(patch, points, seen, seen.iris, static, field, original.colour, model)
+    _with_glasses(patch, seen, points, original, model, shades)
+    blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
+    if copy_eyes:  # after sharpness and grain, like the mouth: the copy has the scene's own
+        for lids in (LEFT_EYE, RIGHT_EYE):
+            copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
+    if mouth:
+        render_mouth(patch, original, _lips(seen), points[INNER_LIP], 1 - mask.shown)
+    alpha, sharp = feathers(patch.covered, (feather.soft / 2, feather.sharp / 2))
+    if float(seen.bulge.max()) > 1:
+        alpha = sharp_edge(alpha, sharp, patch, reached, seen)
+    return _blended(out, original, patch, rim, alpha, seen, fitting, blending, opening)
+
+
+@dataclass(frozen=True)
+class _LitNow:
+    """What a frame tells of the light on a face, and of what is worn."""
+
+    now: SoftSkin
+    well: Points
+    """float64 (f,): how well each place is seen, at rest and now, with nothing before it."""
+    before: float
+    """How much brighter than at rest the face was in the last frame (`Blending.level`)."""
+    change: Pixels
+    """float32 (h, w, 1): `light_change`."""
+    tint: Pixels
+    """float32 (3,): change of the light's colour."""
+    mask: Worn
+    shades: Worn
+
+
+def _lit_now(seen: Observation, texture: Pixels, static: Static, light: LightFrame, blending: Blending) -> _LitNow:
+    """The light of a frame, by its small texture (f, 3); what is remembered of a track goes on."""
     now = light.skin_of(texture)
     if seen.fresh:
         blending.tint, blending.level = None, -np.inf
@@ -176,57 +243,33 @@ def render_surrogate(
     tint = blending.tinted(tint_change(light, now, static.skin, well))
     before = blending.level
     change, blending.level = light_change(light, now, static.skin, well, before)
-    if plain:  # the other transfer's texture has its own folds: only the level and colour of light are taken over
-        change = np.full_like(change, np.median(change))
-    smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
-    margin = _SURROUNDINGS * seen.width
-    mouth = opening is None or not opening.mouth
-    copy_eyes = copy_eyes and shades.shown == 0  # dark glasses hide them
-    if not plain and seen.turned is not None and seen.turned.share > 0:
-        change = turned_change(light, now, static.skin, change, seen.turned, well, before)
-        there = static.light.field + change + smile + tint
-        lit = LitFace(there, static.picture, face, static.eyes, light, original.colour, static.light.towards, mask)
-        copied = Copied(copy_eyes, mouth)
-        turned = render_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
-        if turned is None:
-            return False
-        _with_glasses(turned.patch, seen, turned.points, original, model, shades)
-        lips = turned.points[INNER_LIP]
-        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, lips)
-        share, alpha = seen.turned.share, turned.weights
-        if float(seen.bulge.max()) > 1 and share < 1:
-            sharp = feathered(turned.patch.covered, feather.sharp / 2)
-            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, sharp, turned.patch, points, seen) - alpha)
-        return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
-    field = static.light.field + change + smile + tint
-    texture = light.flanks.smoothed(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
-    texture = light.covering.laid(texture, mask, field, original.colour)
-    triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
-    patch = render_ringed(texture, points, reached, triangles, model, out.size, margin)
-    if patch is None:
-        return False
-    # A redaction that was grown for one quick frame must not stay in the membrane's running mean: the one for a slow
-    # head is used there.
-    rim: Patch | None = patch
-    if quick:
-        rim = render_patch(texture, model.mean_shape, points, triangles, out.size, margin)
-    if not copy_eyes and seen.iris is not None:
-        centres = irises(seen.points, points, seen.iris)
-        for i, lids in enumerate((LEFT_EYE, RIGHT_EYE)):
-            towards, colours = static.light.towards, lit_eye(static.eyes[i], at_eye(field, i, model), original.colour)
-            radius = float(model.iris[i, 2]) * seen.pose.scale
-            render_eye(patch, points[lids], centres[i], radius, colours, narrowed(seen.pose.yaw), towards)
-    _with_glasses(patch, seen, points, original, model, shades)
-    blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
-    if copy_eyes:  # after sharpness and grain, like the mouth: the copy has the scene's own
-        for lids in (LEFT_EYE, RIGHT_EYE):
-            copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
-    if mouth:
-        render_mouth(patch, original, _lips(seen), points[INNER_LIP], 1 - mask.shown)
-    alpha, sharp = feathers(patch.covered, (feather.soft / 2, feather.sharp / 2))
-    if float(seen.bulge.max()) > 1:
-        alpha = sharp_edge(alpha, sharp, patch, reached, seen)
-    return _blended(out, original, patch, rim, alpha, seen, fitting, blending, opening)
+    return _LitNow(now, well, before, change, tint, mask, shades)
+
+
+def _reached(points: Points, seen: Observation, feather: Feather) -> tuple[bool, Points]:
+    """Whether a flat face's mesh (81, 2) was grown for a quick head, and the mesh (81, 2) that it reaches."""
+    places = tuple(bulged(p, seen.bulge) for p in seen.places)
+    farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
+    reached = reaching(points, places, farthest, seen.width)
+    return reached is not points, widened(reached, feather.outwards) if feather.outwards > 0 else reached
+
+
+def _render_eyes(
+    patch: Patch,
+    points: Points,
+    seen: Observation,
+    iris: Points,
+    static: Static,
+    field: Pixels,
+    colour: Colour,
+    model: AppearanceModel,
+) -> None:
+    """Render the eyes of a flat face's mesh (81, 2), in place. iris (2, 2): where the person's are."""
+    centres = irises(seen.points, points, iris)
+    for i, lids in enumerate((LEFT_EYE, RIGHT_EYE)):
+        colours = lit_eye(static.eyes[i], at_eye(field, i, model), colour)
+        radius = float(model.iris[i, 2]) * seen.pose.scale
+        render_eye(patch, points[lids], centres[i], radius, colours, narrowed(seen.pose.yaw), static.light.towards)
 
 
 def _blended(

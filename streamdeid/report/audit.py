@@ -30,6 +30,7 @@ from streamdeid.report.redaction_report import (
     FileSide,
     ProvisionalCounts,
     Report,
+    RunChoice,
     sha256_of,
 )
 from streamdeid.surrogates.choice import SAMPLED
@@ -144,7 +145,60 @@ def _as_today(values: dict[str, Any]) -> dict[str, Any]:
 
 def warnings_of(report: Report) -> list[str]:
     """Warnings for a person who receives the results of this run, in plain words, the gravest first."""
-    files, choice = report.files, report.choice
+    found = [
+        (bool(report.failures), f"{_files(len(report.failures))} not filtered; nothing of them was written"),
+        (report.choice is None, "no file got as far as the filter"),
+        *(() if report.choice is None else _of_the_choice(report.choice)),
+        *_of_the_reviews(report.files),
+        *_of_the_faces(report.files),
+    ]
+    return [text for applies, text in found if applies]
+
+
+def _of_the_choice(choice: RunChoice) -> list[tuple[bool, str]]:
+    """Warnings that a method and its settings deserve, and whether they apply."""
+    mask = choice.method in MASKS
+    return [
+        (
+            mask and choice.method not in LEAVES_NOTHING,
+            f"{choice.method} leaves something of a face: who masks his own photographs alike may know people",
+        ),
+        (
+            not mask and choice.method != SAMPLED,
+            f"{choice.method} is a paper's own map: no bound on what a look tells",
+        ),
+        (choice.eyes == "original", "the people's own eyes are shown, and eyes identify"),
+        (choice.children, "children's faces were not attacked: how well they hide who is shown is not measured"),
+        (choice.transfer == "paper", "expressions are carried as printed in the paper: faces look stiffer"),
+        (not mask and not choice.keyed, "no key file: the key was random and is gone; nobody can repeat this run"),
+        (choice.keyed, "made with a key file: whoever has it and the original can make the same faces again"),
+        (
+            choice.register_days is not None,
+            "made with a register: people have the same faces in all runs that share it, and it holds biometric "
+            f"data for {choice.register_days} days after it saw somebody",
+        ),
+    ]
+
+
+def _of_the_reviews(files: Sequence[FileReport]) -> list[tuple[bool, str]]:
+    """Warnings about what was shown or opened on purpose, and whether they apply."""
+    reviewed = [one.review.edits for one in files if one.review is not None and one.review.edits is not None]
+    by_hand = sum(sum(edits.visible_frames.values()) for edits in reviewed)
+    shown = sum(one.shown for one in files) - by_hand
+    removed = sum(edits.removed_frames for edits in reviewed)
+    unseen = sum(edits.doubts_not_looked_at or 0 for edits in reviewed)
+    return [
+        (
+            bool(shown > 0),
+            f"{shown} faces were recognised as whitelisted people and are shown as they are, unprotected",
+        ),
+        (bool(removed), f"a reviewer took redactions away as false in {removed} frames"),
+        (bool(unseen), f"{unseen} doubts about this recording were not looked at in its review"),
+    ]
+
+
+def _of_the_faces(files: Sequence[FileReport]) -> list[tuple[bool, str]]:
+    """Warnings about the faces that were found, and what became of them; and whether they apply."""
     totals = Totals.of(files)
     surrogates: Counter[str] = Counter()
     for one in files:
@@ -155,44 +209,7 @@ def warnings_of(report: Report) -> list[str]:
     dropped = sum(len(one.dropped_streams) for one in files)
     cut = sum(one.cut for one in files)
     undecided = sum(sum(one.persons.get("0", {}).values()) for one in files)
-    found = [
-        (bool(report.failures), f"{_files(len(report.failures))} not filtered; nothing of them was written"),
-        (choice is None, "no file got as far as the filter"),
-    ]
-    if choice is not None:
-        mask = choice.method in MASKS
-        found += [
-            (
-                mask and choice.method not in LEAVES_NOTHING,
-                f"{choice.method} leaves something of a face: who masks his own photographs alike may know people",
-            ),
-            (
-                not mask and choice.method != SAMPLED,
-                f"{choice.method} is a paper's own map: no bound on what a look tells",
-            ),
-            (choice.eyes == "original", "the people's own eyes are shown, and eyes identify"),
-            (choice.children, "children's faces were not attacked: how well they hide who is shown is not measured"),
-            (choice.transfer == "paper", "expressions are carried as printed in the paper: faces look stiffer"),
-            (not mask and not choice.keyed, "no key file: the key was random and is gone; nobody can repeat this run"),
-            (choice.keyed, "made with a key file: whoever has it and the original can make the same faces again"),
-            (
-                choice.register_days is not None,
-                "made with a register: people have the same faces in all runs that share it, and it holds biometric "
-                f"data for {choice.register_days} days after it saw somebody",
-            ),
-        ]
-    reviewed = [one.review.edits for one in files if one.review is not None and one.review.edits is not None]
-    by_hand = sum(sum(edits.visible_frames.values()) for edits in reviewed)
-    shown = sum(one.shown for one in files) - by_hand
-    removed = sum(edits.removed_frames for edits in reviewed)
-    unseen = sum(edits.doubts_not_looked_at or 0 for edits in reviewed)
-    found += [
-        (
-            bool(shown > 0),
-            f"{shown} faces were recognised as whitelisted people and are shown as they are, unprotected",
-        ),
-        (bool(removed), f"a reviewer took redactions away as false in {removed} frames"),
-        (bool(unseen), f"{unseen} doubts about this recording were not looked at in its review"),
+    return [
         (bool(empty), f"no face was found in {_files(empty)}: look at the result before you hand it on"),
         (
             bool(surrogates["failed closed"]),
@@ -214,7 +231,6 @@ def warnings_of(report: Report) -> list[str]:
         (bool(damaged), f"{damaged} damaged places were passed over (--tolerant): frames may be missing there"),
         (bool(dropped), f"{dropped} {'stream' if dropped == 1 else 'streams'} of the input not in the output"),
     ]
-    return [text for applies, text in found if applies]
 
 
 def check_files(report: Report, directories: Sequence[Path]) -> list[FileCheck]:

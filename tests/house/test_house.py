@@ -122,6 +122,28 @@ def test_what_others_use_is_documented(path: Path) -> None:
     assert [node.name for node in public if not ast.get_docstring(node)] == []
 
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _own_lines(function: _Function) -> int:
+    """Lines of a function's body, without its docstring and the functions in it."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    lines = function.end_lineno - body[0].lineno + 1 if body and function.end_lineno else 0
+    inner = [node for part in body for node in ast.walk(part) if isinstance(node, _Function)]
+    within = {line for node in inner for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    return lines - len(within)
+
+
+def _is_kernel(function: _Function) -> bool:
+    return any("kernel" in ast.dump(decorator) for decorator in function.decorator_list)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_where)
+def test_functions_are_short(path: Path) -> None:
+    functions = [node for node in ast.walk(_tree(path)) if isinstance(node, _Function) and not _is_kernel(node)]
+    assert [node.name for node in functions if _own_lines(node) > 60] == []
+
+
 _REFERENCE = re.compile(r"(?:docs/)?\b(\w+)\.md(?:,? (?:section )?(\d+(?:\.\d+)?))?")
 
 

@@ -62,11 +62,17 @@ def distinguishability_chapter(
             tuple(_crowd_row(method, crowd) for method, crowd in crowds.items()),
         ),
     )
-    crowd = crowds[SAMPLED]
-    verdicts = (
+    verdicts = _verdicts(least, worth, crowds[SAMPLED])
+    return Chapter("utility-distinguishability", "Can published people be told apart?", _TEXT, tables, verdicts)
+
+
+def _verdicts(least: Sequence[float], worth: Sequence[float], crowd: SessionCrowd) -> tuple[ClaimVerdict, ...]:
+    """least: with each key, the least distance among surrogates as a multiple of the originals'. worth: the least
+    distance among rendered surrogates and among the originals, measured again."""
+    return (
         ClaimVerdict(
             f"{SAMPLED}: the most alike of the surrogates differ as much as the most alike of the originals (vectors)",
-            f"at least 1.00 times the originals' least distance with each of {len(keys)} keys",
+            f"at least 1.00 times the originals' least distance with each of {len(least)} keys",
             f"{min(least):.2f} to {max(least):.2f} times",
             min(least) >= 1.0,
         ),
@@ -83,7 +89,6 @@ def distinguishability_chapter(
             crowd.distinct == _CROWD and crowd.refused == 0,
         ),
     )
-    return Chapter("utility-distinguishability", "Can published people be told apart?", _TEXT, tables, verdicts)
 
 
 _RATIOS = 'Columns with "x": as multiples of the same figure of the originals.'
