@@ -108,7 +108,7 @@ class Settings:
         None, "time between two looks of a third network at the whole picture, 0 for none: it finds faces that the "
         "detector does not, and what is none; at a large picture it also looks in windows", FACES, metavar="S",
         least=0.0, most=60.0, unit="seconds",
-        shown="0.5; 2 without look-ahead, but for live streams on two processors and more",
+        shown="0.5; 2 without look-ahead; live 0.5 on two processors and more, else 2",
     )  # fmt: skip
     detector_deadline: float = setting(
         10.0, "time after which a detector that does not answer has failed", FACES, metavar="S", least=0.1, most=600.0,

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt to reach a camera."""
+"""How long to wait before the next attempt to reach a camera, or the server of a live output."""
 
 from __future__ import annotations
 
