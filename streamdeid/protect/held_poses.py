@@ -242,7 +242,9 @@ class HeldPoses:
         if before is None or before[2].turned_away:
             # Of 97 first poses at places where a second look only says that there may be a face (eight clips) some 30
             # were on a lit shop, a coat, the back of a head or a neighbour.
-            seen = not track.face.again or track.face.keypoints is not None
+            # Where the last frame showed one all the same, on the way through a loss, it would only flash.
+            known = going.tracklet in self._shown
+            seen = known or not track.face.again or track.face.keypoints is not None
             early = seen and coming is not None and coming[0].time - time <= _BRIDGED and not away
             return going.free(coming[1].moved(box), track) if coming is not None and early else None
         index, then, last = before

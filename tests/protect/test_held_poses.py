@@ -244,6 +244,12 @@ def test_no_face_begins_where_a_second_look_only_says_that_there_may_be_one() ->
     assert shown(frames(gap), again=True) == everywhere(30), "between two poses it has one there"
 
 
+def test_a_face_that_was_shown_through_a_loss_does_not_flash_in_frames_of_a_second_look() -> None:
+    """Without the loss it would begin with its first pose."""
+    views = [None] * 10 + [view(n) for n in range(10, 30)]
+    assert shown(frames(views), lost=[4, 5], again=True) == [*[None] * 4, *range(4, 30)]
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_a_face_for_a_moment_between_two_redactions_is_none(again: bool) -> None:
     assert shown(frames([None] * 10 + [view(10), view(11)] + [None] * 18), again=again) == [None] * 30
