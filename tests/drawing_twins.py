@@ -18,6 +18,7 @@ from streamdeid.core.ibug68 import (
     RIGHT_EYE,
     RIGHT_EYE_CORNERS,
 )
+from streamdeid.render import posed_fill
 
 Bytes = NDArray[np.uint8]
 
@@ -189,7 +190,7 @@ def region_filled(
     for row, column in np.ndindex(covered.shape):
         x, y = place[row, column]
         r, angle = np.hypot(x - mx, y - my), np.arctan2(y - my, x - mx) % (2 * np.pi)
-        if r > reaches[:, 1].max() + rim + 8:
+        if r > reaches[:, 1].max() + rim + posed_fill._MORE:
             continue
         mesh, end, hairline, scalp, bears = (float(np.interp(angle, angles, values)) for values in ring)
         skin, at_edge, at_mesh = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import cv2
 import numpy as np
 
 from streamdeid.core.arrays import Points
+from streamdeid.core.convex import convex
 
 SURE = 0.5
 """Evidence, and presence where there are landmarks, from which a sighting is confirmed. From that evidence on a track
@@ -87,7 +87,7 @@ class Face:
         head it lies beyond the landmarks of the jaw. None without a mesh."""
         if self.mesh is None or not np.isfinite(self.mesh[:, :2]).all():
             return None
-        return cv2.convexHull(self.mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
+        return convex(self.mesh[:, :2])
 
     @cached_property
     def outline(self) -> tuple[float, float, float, float] | None:

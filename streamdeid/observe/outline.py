@@ -19,14 +19,15 @@ from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.core.kernel_cache import kernel
 
 _LEAST = 0.03
-"""Overhang, share of the face's width, from which the outline is grown: less than half of the feather, in which the
-original shows at the rim anyway. `benchmarks/leaks/edges.py --clips` tells on which frames that is."""
+"""Overhang, share of the face's width, from which the outline is grown: less than half of a large face's feather
+(`render.blend`), in which the original shows at the rim anyway. `benchmarks/leaks/edges.py --clips` tells on which
+frames that is."""
 _MARGIN = 0.035
-"""How much farther the outline then reaches, share of the face's width: half of the feather, so that what is contained
-is covered more than it shows."""
+"""How much farther the outline then reaches, share of the face's width: half of a large face's feather, so that what is
+contained is covered more than it shows; what a small face's feather has more, `widened` adds."""
 _BEYOND = 0.02
-"""How much farther than the silhouette the new face reaches, share of the face's width: its feather there (`blend`) is
-half as wide again."""
+"""How much farther than the silhouette the new face reaches, share of the face's width: a large face's feather there is
+half as wide again; what others have more, `widened` adds."""
 _MOST_BULGE = 0.26
 """Farthest that the silhouette pushes the outline, share of the face's width. Rendered heads need 0.24 up to 38 degrees
 of turn with a nod of 17, and this adds the margin. Meshes of the clips reach 0.11 up to 30 degrees."""
@@ -165,6 +166,8 @@ def bulged(points: Points, factors: Points) -> Points:
 
 def widened(points: Points, reach: float) -> Points:
     """The mesh points (81, 2) with their outline moved away from its middle by so many pixels."""
+    if reach == 0:
+        return points
     outline = points[OUTLINE]
     start = outline - outline.mean(axis=0)
     out = points.copy()

@@ -5,8 +5,8 @@ would attract attention and help nobody. So a pose is held where the detector, o
 
 * Between two frames that tell the pose, on the way from one pose to the other, if they are at most half a second apart.
 * Before the first frame that tells it, as far as the frames to come are known (on a live stream, none are unless
-  `--lookahead` is given), where the face is seen: not where a second look only says that there may be one. Where this
-  person appears from behind another one, the other one's face is left alone.
+  `--lookahead` is given), where the face is seen: not where a second look only says that there may be one, unless it
+  is shown since a loss. Where this person appears from behind another one, the other one's face is left alone.
 * For three frames after the last frame that tells it, and for 0.3 s where it is known that the face is not seen again.
 * Where the points jump elsewhere and are back within half a second (into the hair of a person who laughs), on the
   straight way from where they left to where they are back.
@@ -168,6 +168,8 @@ class HeldPoses:
         """Tracklets that showed a face in the last frame."""
         self._sights: dict[int, tuple[int, Fraction]] = {}
         """By tracklet: number and time of the last frame in which the detector saw a face that was shown."""
+        self._begun: set[int] = set()
+        """Tracklets that show a face since a loss in which it began, and have told no pose since."""
         self._posed: set[int] = set()
         """Tracklets of the last frame that have shown a posed face in any frame."""
 
@@ -199,6 +201,12 @@ class HeldPoses:
                     left[one.tracklet] = place
             if face is not None:
                 self._sights[one.tracklet] = frame.index, frame.time
+        self._begun = {
+            one.tracklet
+            for one in plans
+            if one.level is Level.POSED and one.tracklet not in self._views
+            if one.track.face is None or one.tracklet in self._begun
+        }
         self._last, self._left = last, left
         self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}
         self._shown = {one.tracklet for one in plans if one.level in FACES}
@@ -242,9 +250,9 @@ class HeldPoses:
         if before is None or before[2].turned_away:
             # Of 97 first poses at places where a second look only says that there may be a face (eight clips) some 30
             # were on a lit shop, a coat, the back of a head or a neighbour.
-            # Where the last frame showed one all the same, on the way through a loss, it would only flash.
-            known = going.tracklet in self._shown
-            seen = known or not track.face.again or track.face.keypoints is not None
+            # Where a loss showed one all the same, it would only flash.
+            begun = going.tracklet in self._begun
+            seen = begun or not track.face.again or track.face.keypoints is not None
             early = seen and coming is not None and coming[0].time - time <= _BRIDGED and not away
             return going.free(coming[1].moved(box), track) if coming is not None and early else None
         index, then, last = before

@@ -8,6 +8,7 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Box, Points
+from streamdeid.core.convex import convex, grown
 from streamdeid.core.frames import Planes
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import FACES, Level, astray
@@ -16,7 +17,7 @@ from streamdeid.protect.plan import Plan
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face, rim_of
-from streamdeid.render.posed_region import bounds_of, convex, face_ellipse, grown
+from streamdeid.render.posed_region import bounds_of, face_ellipse
 
 _ENOUGH = 8
 """Sightings to come that a track found by looking again must have before its person is decided; before, it shows only a

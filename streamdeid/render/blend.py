@@ -41,9 +41,14 @@ forehead's edge steeper than the person's."""
 _SOFT, _SHARP = 0.07, 0.03
 """Feathers inside the redaction, shares of the face's width: where it ends on the head or on the neck, and where it
 ends before the background, with the head's silhouette or beyond its profile."""
-_LEAST_SOFT, _LEAST_SHARP = 4.0, 3.0
+_LEAST_SOFT, _LEAST_SHARP = 3.2, 2.6
 """Least widths of both, pixels: the weights have half the picture's resolution, and a feather of one of their pixels is
-a jagged edge. Chosen by eye on mall_walk_five and subway_cctv_three, confirmed on friends2 and crowd_1080p."""
+a jagged edge; more makes small faces wider. Chosen by eye on mall_walk_five and subway_cctv_three, confirmed on
+friends2 and crowd_1080p."""
+_STEP, _SPARE = 2.0, 1.5
+"""A pixel of the weights, in pixels of the picture: a feather of that or less is a step. And how much farther a
+redaction grows than its feather is wider than the step, since its rim lies on whole pixels: at 1.2 drawn heads of 29
+pixels showed up to 1.2 % more of their chroma than with a step, at 1.5 none of 135 shows over 0.3 % more."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +60,15 @@ class Feather:
     sharp: float
     """Before the background."""
     outwards: float
-    """How far the redaction of a small face has to grow, so that a wider feather shows no more of the original."""
+    """How far the redaction has to grow, so that feathers wider than their shares show no more of the original."""
 
     @classmethod
     def of(cls, width: float) -> Feather:
         """The feather of a face of so many pixels' width."""
-        soft = max(_LEAST_SOFT, _SOFT * width)
-        return cls(soft, max(_LEAST_SHARP, _SHARP * width), (soft - _SOFT * width) / 2)
+        shares = _SOFT * width, _SHARP * width
+        soft, sharp = max(_LEAST_SOFT, shares[0]), max(_LEAST_SHARP, shares[1])
+        wider = max(soft - max(_STEP, shares[0]), sharp - max(_STEP, shares[1]))
+        return cls(soft, sharp, _SPARE * wider)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ _SURROUNDINGS = 0.08
 """Width of the surroundings that the membrane looks at, as a share of the face's width."""
 _STRIP = 0.08
 """Distance from the strip between outline and silhouette within which the sharp feather holds, as a share of the face's
-width: the width of the soft feather."""
+width: about the width of the soft feather of a large face."""
 _LAG = 0.03
 """Lag of the smoothed lips, share of the face's width, above which the mouth is taken from where the raw lips are."""
 _FRAMED = 0.5
@@ -181,7 +181,7 @@ def render_surrogate(
         blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, lips)
         share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
-            sharp = feathered(turned.patch.covered, feather.sharp / 2)
+            sharp = feathered(turned.patch.covered, Feather.of(seen.turned.width).sharp / 2)
             alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, sharp, turned.patch, points, seen) - alpha)
         return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change + smile + lit.tint
@@ -196,7 +196,7 @@ def render_surrogate(
     # head is used there.
     rim: Patch | None = patch
     if quick:
-        rim = render_patch(texture, model.mean_shape, points, triangles, out.size, margin)
+        rim = render_ringed(texture, points, widened(points, feather.outwards), triangles, model, out.size, margin)
     if not copy_eyes and seen.iris is not None:
         _render_eyes(patch, points, seen, seen.iris, static, field, original.colour, model)
     _with_glasses(patch, seen, points, original, model, shades)
@@ -251,7 +251,7 @@ def _reached(points: Points, seen: Observation, feather: Feather) -> tuple[bool,
     places = tuple(bulged(p, seen.bulge) for p in seen.places)
     farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
     reached = reaching(points, places, farthest, seen.width)
-    return reached is not points, widened(reached, feather.outwards) if feather.outwards > 0 else reached
+    return reached is not points, widened(reached, feather.outwards)
 
 
 def _render_eyes(

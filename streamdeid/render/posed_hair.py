@@ -17,8 +17,9 @@ from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.core.arrays import Points
+from streamdeid.core.convex import convex
 from streamdeid.core.kernel_cache import kernel
-from streamdeid.render.posed_region import HAIRLINE, convex
+from streamdeid.render.posed_region import HAIRLINE
 
 _MIDDLE, _RADII = np.array([99.5, 40.0, 118.0]), np.array([116.0, 140.0, 147.0])
 """Ellipsoid of the mean head with its hair, pixels of the model's frame and depth. A frame's pixel is 0.7 mm of a mean

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.core.arrays import Box, Points
+from streamdeid.core.convex import ABOUT, ROUND, convex, grown
 from streamdeid.observe.keypoint_pose import KeypointPose, MeanHead
 
 HAIRLINE = np.array(
@@ -31,10 +31,6 @@ _HAIR_MARGIN = 0.04
 """How far the region reaches beyond the hairline, as a share of the width; a larger reach takes the hair away."""
 _LEAST = 1.5
 """Least reach beyond the face, in pixels."""
-_CIRCLE = np.linspace(0, 2 * np.pi, 12, endpoint=False)
-_ROUND = np.column_stack([np.cos(_CIRCLE), np.sin(_CIRCLE)])
-_ABOUT = 1 / float(np.cos(np.pi / len(_ROUND)))
-"""Distance of the corners of a polygon that holds a circle, over the circle's radius."""
 _RIM = np.linspace(0, 2 * np.pi, 32, endpoint=False)
 _EPSILON = 1e-3
 """Pixels by which a point on the line may lie outside of it by rounding."""
@@ -73,7 +69,7 @@ def posed_region(pose: KeypointPose, outline: HeadOutline, others: Sequence[Poin
     head = seen_by(outline.points, pose.head_pose(outline.head))[:, :2]
     hull = convex(np.concatenate([head[: -len(HAIRLINE)], *others]))
     reach = margin_of(pose.size)
-    hair = head[-len(HAIRLINE) :, None] + _HAIR_MARGIN * pose.size * _ROUND
+    hair = head[-len(HAIRLINE) :, None] + _HAIR_MARGIN * pose.size * ROUND
     return convex(np.concatenate([grown(hull, reach), hair.reshape(-1, 2)]))
 
 
@@ -92,15 +88,8 @@ def margin_of(size: float) -> float:
 def bounds_of(points: Points, reach: float) -> Box:
     """A box that holds the points (n, 2) `grown` by a reach, pixels, and what `convex` makes of them."""
     (x0, y0), (x1, y1) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
-    reach = _ABOUT * reach + _EPSILON
+    reach = ABOUT * reach + _EPSILON
     return x0 - reach, y0 - reach, x1 + reach, y1 + reach
-
-
-def grown(corners: Points, reach: float) -> Points:
-    """Points (m, 2) whose hull holds all within a reach, pixels, of the points (n, 2)."""
-    # No point of the circle's polygon is nearer than the reach.
-    around: Points = (corners[:, None] + reach * _ABOUT * _ROUND).reshape(-1, 2)
-    return around
 
 
 def holds(region: Points, points: Points) -> bool:
@@ -117,8 +106,3 @@ def holding(region: Points, points: Points) -> NDArray[np.bool_]:
     turns = np.sign(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
     inside: NDArray[np.bool_] = (turns * side >= -_EPSILON * np.linalg.norm(along, axis=1)).all(axis=1)
     return inside
-
-
-def convex(points: Points) -> Points:
-    """The convex hull (m, 2) of points (n, 2): its corners in turn."""
-    return cv2.convexHull(points.astype(np.float32)).reshape(-1, 2).astype(np.float64)

@@ -15,7 +15,8 @@ _BROKEN = (0.55, 1.35)
 """Where the end of the material begins to thin out, and where it has ended, as shares of its depth."""
 _STRANDS = (0.45, 16.0)
 """How much farther a dark strand reaches and a light one ends sooner, share of the depth; and the difference from the
-material's mean, grey levels, at which they do so in full."""
+material's mean, grey levels, at which they do so in full. No strand differs by more: what is moved comes from farther
+out than the mean, and in small faces single pixels of it were black dots (mall_walk_five)."""
 _OTHER = 24.0
 """What is moved and lies on the other side of the new skin than the material, by so many grey levels of luma, is none
 of it: hair and the dark behind a bright forehead came in as dots (stage_and_audience)."""

@@ -26,6 +26,7 @@ from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.arrays import Pixels, Points
+from streamdeid.core.convex import convex
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, NOSTRILS, OUTLINE, RIGHT_EYE
 from streamdeid.core.mesh_triangles import BESIDE, MOUTH, TRIANGLES
@@ -249,8 +250,7 @@ def _outline(view: TurnedView, seen: Observation) -> Points:
     places = np.concatenate([view.mesh[:, :2], seen.raw])
     sweep = (2.0 if seen.onset else 1.0) * seen.sweep.mean(axis=0)
     swept = np.concatenate([places, places - sweep, places + sweep])
-    hull: Points = cv2.convexHull(swept.astype(np.float32)).reshape(-1, 2).astype(np.float64)
-    return hull
+    return convex(swept)
 
 
 def plain_sides(picture: Pixels, model: AppearanceModel) -> Pixels:

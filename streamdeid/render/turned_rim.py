@@ -15,6 +15,7 @@ from streamdeid.aam.mesh_render import Solid
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.core.arrays import Pixels, Points
+from streamdeid.core.convex import convex, grown
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.core.mesh_triangles import CHIN, NOSE_TIP, TOP
@@ -33,8 +34,6 @@ _EDGE = 0.04
 _BESIDE = 1.5
 """Distance from the outside, pixels, beyond which no neighbour of a pixel lies outside."""
 _FARTHER = 2
-_THICKEST = 2000
-"""Largest thickness of a line, pixels: no face is so large that more is wanted, and OpenCV limits the thickness."""
 _LENGTH, _FADES = (0.08, 1.02), 0.08
 """The part of the line from the middle of the forehead to the chin that has a profile, and the range over which its
 ends fade. Above it there is more forehead, below it the neck."""
@@ -101,18 +100,13 @@ class Reach:
 
         The mask's rectangle begins at origin (x, y).
         """
-        corners = [np.round((self.outline - origin) * 16).astype(np.int32)]
         wanted, farther = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
-        cv2.fillPoly(wanted, corners, (1,), cv2.LINE_8, 4)
-        cv2.polylines(wanted, corners, True, (1,), _line(self.behind), cv2.LINE_8, 4)
-        cv2.polylines(farther, corners, True, (1,), _line(self.before), cv2.LINE_8, 4)
+        for mask, reach in ((wanted, self.behind), (farther, self.before)):
+            # In parts of a pixel: a line of whole pixels' thickness jumped while a head turned.
+            corners = np.round((convex(grown(self.outline, reach)) - origin) * 16)
+            cv2.fillConvexPoly(mask, corners.astype(np.int32), (1,), cv2.LINE_8, 4)
         _add_beyond(wanted, farther, self.profile.line, *origin)
         return wanted
-
-
-def _line(reach: float) -> int:
-    """The thickness of a line that reaches so many pixels to either side."""
-    return min(_THICKEST, max(1, 2 * round(reach)))
 
 
 def covering(solid: Solid, original: Planes, reach: Reach, width: float) -> Patch:
@@ -286,7 +280,7 @@ def weights(patch: Patch, profile: RimProfile, share: float, feather: Feather) -
     height, width = patch.covered.shape
     x, y, shift, *_ = profile.line
     away = np.add.outer(y * (2 * np.arange(height) + patch.y0), x * (2 * np.arange(width) + patch.x0)) + shift
-    before = np.clip(away / max(feather.soft, 1.0) + 0.5, 0, 1) * share
+    before = np.clip(away / feather.soft + 0.5, 0, 1) * share
     soft, hard = feathers(patch.covered, (feather.soft / 2, feather.sharp / 2))
     return np.asarray(soft + before * (hard - soft), np.float32)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
@@ -16,6 +15,7 @@ from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen
 from streamdeid.core.bytecode import write_bytecode
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.core.convex import convex
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import caches, copy_entries
 from streamdeid.core.mesh_triangles import TRIANGLES
@@ -112,6 +112,6 @@ def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
     corners = np.array([[0.0, 0.0], [63.0, 63.0]])
     drawn = render_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, planes.size, corners)
     if drawn is not None:
-        outline = cv2.convexHull(mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
+        outline = convex(mesh[:, :2])
         patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, RimProfile.of(mesh, yaw), 1.0), 40.0)
         SceneGrain(grain=np.ones((3, 2))).apply(patch)

@@ -248,6 +248,12 @@ def test_a_face_that_was_shown_through_a_loss_does_not_flash_in_frames_of_a_seco
     """Without the loss it would begin with its first pose."""
     views = [None] * 10 + [view(n) for n in range(10, 30)]
     assert shown(frames(views), lost=[4, 5], again=True) == [*[None] * 4, *range(4, 30)]
+    poses, made = HeldPoses(), frames(views)
+    own = replace(planned(track(2), None), level=Level.OWN_FACE)
+    poses.decided([own], made[2])
+    one = replace(track(3), face=Face(box_at(3), 0.9, again=True))
+    going = Going(made[3].frame, 1, made[4:], [one], known=True)
+    assert poses.of_seen(one, None, going, away=False) is None, "an own face in the frame before is no loss"
 
 
 @pytest.mark.parametrize("again", [False, True])

@@ -27,6 +27,7 @@ from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.turned_view import Gesture, TurnedReader
 from streamdeid.protect.levels import Cause, as_rendered, recognisable, severities, turned_away, unblemished
+from streamdeid.render import turned_face
 from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
@@ -342,3 +343,31 @@ def test_a_mesh_that_is_not_the_landmarks_own_leaves_no_face_open(
     out = _drawn(planes, seen, face, fitting, light)
     core = cv2.erode(_hull(found.mesh), np.ones((15, 15), np.uint8)) > 0
     assert (out.y == planes.y)[core].mean() < 0.02
+
+
+@pytest.mark.parametrize(("share", "plain"), [(0.1, 0.4), (0.25, 1.0), (0.6, 1.0)])
+def test_the_photographs_rim_is_plain_as_soon_as_the_redaction_reaches_beyond_it(
+    fitting: FitModel,
+    light: LightFrame,
+    face: NewFace,
+    monkeypatch: pytest.MonkeyPatch,
+    share: float,
+    plain: float,
+) -> None:
+    """Where it was not, a head that began to turn had a dark line in its cheek."""
+    planes, found = _head(fitting, _mesh(fitting, 30.0))
+    seen = _seen(fitting, planes, found)
+    assert seen.turned is not None
+    lit: list[tuple[Pixels, Pixels]] = []
+    texture = turned_face.LitFace.texture
+
+    def noted(one: turned_face.LitFace, picture: Pixels, yaw: float) -> Pixels:
+        lit.append((one.picture, picture))
+        return texture(one, picture, yaw)
+
+    monkeypatch.setattr(turned_face.LitFace, "texture", noted)
+    monkeypatch.setattr(type(seen.turned), "share", share)
+    _drawn(planes, seen, face, fitting, light)
+    ((own, shown),) = lit
+    sides = turned_face.plain_sides(own, fitting.model)
+    assert np.abs(sides - own).max() > 5 and np.allclose(shown, own + plain * (sides - own), atol=0.01)
