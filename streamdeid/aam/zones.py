@@ -9,6 +9,7 @@ import numpy as np
 
 from streamdeid.aam.masked_blur import MaskedBlur
 from streamdeid.core.arrays import Pixels, Points
+from streamdeid.core.convex import convex
 from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
 _ABOUT_EYES = 0.1
@@ -84,8 +85,7 @@ def _bare(points: Points, hair: Pixels, size: tuple[int, int]) -> Pixels:
     lips = _soft([_wider(points[OUTER_LIP], _LIP_RIM * width)], size, 0.008)
     holes = _soft([_raised(points[NOSTRILS], *(reach * width for reach in _HOLES))], size, 0.012)
     inside = np.zeros((height, width), np.uint8)
-    hull = cv2.convexHull(points.astype(np.float32)).reshape(-1, 2)
-    cv2.fillPoly(inside, [np.round(hull * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+    cv2.fillPoly(inside, [np.round(convex(points) * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     reach = 2 * round(_RIM * width) + 1
     within = cv2.erode(inside, np.ones((reach, reach), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=0)
     skin = np.asarray(within, np.float32) * np.clip(1 - 1.1 * holes, 0, 1)
@@ -114,8 +114,7 @@ def _plain_skin(points: Points, size: tuple[int, int]) -> Pixels:
     skin = np.ones((height, width), np.float32)
     for polygon, reach in reaches:
         part = np.zeros((height, width), np.uint8)
-        hull = cv2.convexHull(polygon.astype(np.float32)).reshape(-1, 2)
-        cv2.fillPoly(part, [np.round(hull * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+        cv2.fillPoly(part, [np.round(convex(polygon) * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
         radius = max(1, round(reach * width))
         kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1, 2 * radius + 1))
         skin[cv2.dilate(part, kernel) > 0] = 0

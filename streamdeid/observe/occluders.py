@@ -26,6 +26,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import spread
 from streamdeid.core.arrays import Flags, Pixels
 from streamdeid.core.colour import LUMA
+from streamdeid.core.convex import convex
 from streamdeid.core.ibug68 import INNER_LIP
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import FLOOR, Opening, coldness, telling
@@ -86,7 +87,7 @@ class OccluderMask:
         self._table = table = fitting.table
         self._inside = self._picture(np.ones(len(table.rows), np.float32)) > 0
         outline = np.zeros(self._inside.shape, np.uint8)
-        hull = cv2.convexHull((fitting.model.mean_shape * fitting.scale).astype(np.float32))
+        hull = convex(fitting.model.mean_shape * fitting.scale)
         cv2.fillConvexPoly(outline, hull.round().astype(np.int32), (1,))
         whole = (outline > 0) | self._inside
         self._rim = self._inside & (cv2.erode(np.pad(whole, 1).astype(np.uint8), _square(5))[1:-1, 1:-1] == 0)

@@ -204,8 +204,9 @@ class HeldPoses:
         self._begun = {
             one.tracklet
             for one in plans
-            if one.level is Level.POSED and one.tracklet not in self._views
-            if one.track.face is None or one.tracklet in self._begun
+            if one.level is Level.POSED
+            and one.tracklet not in self._views
+            and (one.track.face is None or one.tracklet in self._begun)
         }
         self._last, self._left = last, left
         self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}

@@ -71,6 +71,11 @@ class Feather:
         wider = max(soft - max(_STEP, shares[0]), sharp - max(_STEP, shares[1]))
         return cls(soft, sharp, _SPARE * wider)
 
+    def weights(self, covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> tuple[Pixels, Pixels]:
+        """The weights float32 (h, w) of a patch's mask of chroma uint8 (h, w), with a soft and with a sharp rim."""
+        soft, sharp = feathers(covered, (self.soft / 2, self.sharp / 2))
+        return soft, sharp
+
 
 @dataclass(frozen=True)
 class Blend:

@@ -22,7 +22,7 @@ from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
 from streamdeid.observe.outline import bulged, reaching, widened
 from streamdeid.observe.rest import at_rest, folds, opened
-from streamdeid.render.blend import Blend, Feather, composed, feathered, feathers, membrane, no_membrane, soft_blur
+from streamdeid.render.blend import Blend, Feather, composed, membrane, no_membrane, soft_blur
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import facing, transfer_expression
 from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
@@ -163,7 +163,7 @@ def render_surrogate(
     if plain:  # the other transfer's texture has its own folds: only the level and colour of light are taken over
         change = np.full_like(change, np.median(change))
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
-    margin, feather = _SURROUNDINGS * seen.width, Feather.of(seen.width)
+    margin = _SURROUNDINGS * seen.width
     mouth = opening is None or not opening.mouth
     copy_eyes = copy_eyes and shades.shown == 0  # dark glasses hide them
     if not plain and seen.turned is not None and seen.turned.share > 0:
@@ -181,22 +181,23 @@ def render_surrogate(
         blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, lips)
         share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
-            sharp = feathered(turned.patch.covered, Feather.of(seen.turned.width).sharp / 2)
-            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, sharp, turned.patch, points, seen) - alpha)
+            edge = sharp_edge(alpha, turned.sharp, turned.patch, points, seen)
+            alpha = alpha + np.float32(1 - share) * (edge - alpha)
         return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change + smile + lit.tint
     texture = light.flanks.smoothed(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     texture = light.covering.laid(texture, mask, field, original.colour)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
-    quick, reached = _reached(points, seen, feather)
+    feather = Feather.of(seen.width)
+    slow, reached = _reached(points, seen, feather)
     patch = render_ringed(texture, points, reached, triangles, model, out.size, margin)
     if patch is None:
         return False
     # A redaction that was grown for one quick frame must not stay in the membrane's running mean: the one for a slow
     # head is used there.
     rim: Patch | None = patch
-    if quick:
-        rim = render_ringed(texture, points, widened(points, feather.outwards), triangles, model, out.size, margin)
+    if reached is not slow:
+        rim = render_ringed(texture, points, slow, triangles, model, out.size, margin)
     if not copy_eyes and seen.iris is not None:
         _render_eyes(patch, points, seen, seen.iris, static, field, original.colour, model)
     _with_glasses(patch, seen, points, original, model, shades)
@@ -206,7 +207,7 @@ def render_surrogate(
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
     if mouth:
         render_mouth(patch, original, _lips(seen), points[INNER_LIP], 1 - mask.shown)
-    alpha, sharp = feathers(patch.covered, (feather.soft / 2, feather.sharp / 2))
+    alpha, sharp = feather.weights(patch.covered)
     if float(seen.bulge.max()) > 1:
         alpha = sharp_edge(alpha, sharp, patch, reached, seen)
     return _blended(out, original, patch, rim, alpha, seen, fitting, blending, opening)
@@ -246,12 +247,16 @@ def _lit_now(seen: Observation, texture: Pixels, static: Static, light: LightFra
     return _LitNow(now, well, before, change, tint, mask, shades)
 
 
-def _reached(points: Points, seen: Observation, feather: Feather) -> tuple[bool, Points]:
-    """Whether a flat face's mesh (81, 2) was grown for a quick head, and the mesh (81, 2) that it reaches."""
+def _reached(points: Points, seen: Observation, feather: Feather) -> tuple[Points, Points]:
+    """The meshes (81, 2) that the redaction of a flat face's mesh (81, 2) reaches if its head is slow, and as it is.
+
+    The same array unless the head is quick.
+    """
     places = tuple(bulged(p, seen.bulge) for p in seen.places)
     farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
     reached = reaching(points, places, farthest, seen.width)
-    return reached is not points, widened(reached, feather.outwards)
+    slow = widened(points, feather.outwards)
+    return slow, slow if reached is points else widened(reached, feather.outwards)
 
 
 def _render_eyes(

@@ -12,6 +12,7 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.core.arrays import Pixels
+from streamdeid.core.convex import convex
 from streamdeid.core.ibug68 import NOSE_BRIDGE
 
 Rectangle = tuple[int, int, int, int]
@@ -50,8 +51,7 @@ def _flank(model: AppearanceModel, corner: int, wing: int, lid: int) -> tuple[Pi
     cheek, beside = 0.55 * p[wing] + 0.45 * p[lid], p[wing] + 0.25 * (p[wing] - p[33])
     polygon = np.concatenate([middle, [p[wing] + (0, 4), beside, cheek, p[corner] + (0, 5)]])
     hard = np.zeros((height, width), np.uint8)
-    hull = cv2.convexHull(polygon.astype(np.float32)).reshape(-1, 2)
-    cv2.fillPoly(hard, [np.round(hull * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
+    cv2.fillPoly(hard, [np.round(convex(polygon) * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
     soft = np.asarray(cv2.GaussianBlur(hard.astype(np.float32) / 255, (0, 0), 2.5), np.float32)
     rows, columns = np.nonzero(soft > 0.01)
     x0, y0, x1, y1 = int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1

@@ -192,7 +192,7 @@ def render_posed_face(
         return None
     none = np.zeros((0, 0), np.float32)
     points = seen_by(np.column_stack([shape.shape, shape.depth]), view)[:, :2]
-    patch = TurnedPatch(rendered.patch, points, none, rendered.owner, rendered.owner_chroma)
+    patch = TurnedPatch(rendered.patch, points, none, none, rendered.owner, rendered.owner_chroma)
     if pose.size >= _EYES_FROM:
         _render_eyes(patch, shape, view, lit, narrowed(pose.yaw), frame.fitting.model)
     if head.gesture.gape > 0 and memory.light.mask.shown == 0:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.core.arrays import Pixels, Plane, Points
+from streamdeid.core.convex import convex
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 
@@ -177,8 +178,7 @@ def _surroundings(patch: Patch, size: tuple[int, int], raw: Points, width: float
     x0, y0 = (int(np.clip(v, 0, limit - 2)) & ~1 for v, limit in zip(low, size, strict=True))
     x1, y1 = (int(np.clip(v, o + 2, limit)) for v, o, limit in zip(high, (x0, y0), size, strict=True))
     hidden: NDArray[Any] = np.zeros((y1 - y0, x1 - x0), np.uint8)
-    hull = cv2.convexHull(raw.astype(np.float32)).reshape(-1, 2)
-    cv2.fillConvexPoly(hidden, np.round(hull - (x0, y0)).astype(np.int32), (1,))
+    cv2.fillConvexPoly(hidden, np.round(convex(raw) - (x0, y0)).astype(np.int32), (1,))
     left, top = max(x0, patch.x0), max(y0, patch.y0)
     rendered = patch.covered_luma[top - patch.y0 : max(y1 - patch.y0, 0), left - patch.x0 : max(x1 - patch.x0, 0)]
     under = hidden[top - y0 : top - y0 + rendered.shape[0], left - x0 : left - x0 + rendered.shape[1]]

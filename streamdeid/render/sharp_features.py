@@ -15,6 +15,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.masked_blur import FLOOR, under_gain
 from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
+from streamdeid.core.convex import convex
 from streamdeid.core.ibug68 import NOSE_BRIDGE, NOSTRILS
 
 _BANDS = 0.005, 0.01, 0.02
@@ -60,8 +61,7 @@ def _zones(model: AppearanceModel) -> tuple[Pixels, ...]:
     """Weights (h, w) of brows, eyes with their lids, nose and lips, whose sum is at most 1."""
     zones = model.albedo.zones
     nose = np.zeros_like(zones.brows)
-    vertices = model.mean_shape[NOSE_BRIDGE.start : NOSTRILS.stop].astype(np.float32)
-    hull = cv2.convexHull(vertices).reshape(-1, 2)
+    hull = convex(model.mean_shape[NOSE_BRIDGE.start : NOSTRILS.stop])
     cv2.fillConvexPoly(nose, np.round(hull).astype(np.int32), (1.0,))
     reach = 0.02 * nose.shape[1]
     nose = np.asarray(cv2.GaussianBlur(cv2.dilate(nose, np.ones((9, 9), np.uint8)), (0, 0), reach), np.float32)

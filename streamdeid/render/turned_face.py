@@ -128,6 +128,8 @@ class TurnedPatch:
     """float64 (81, 2): landmarks and forehead points of the face in the picture."""
     weights: Pixels = field(repr=False)
     """float32 (ceil(h / 2), ceil(w / 2)): weights for blending the patch."""
+    sharp: Pixels = field(repr=False)
+    """float32 (ceil(h / 2), ceil(w / 2)): the same with a sharp rim all around."""
     owner: Owners = field(repr=False)
     owner_chroma: Owners = field(repr=False)
 
@@ -237,8 +239,8 @@ def _rendered(
         return None
     profile = RimProfile.of(mesh, view.pose.yaw)
     patch = covering(rendered, original, Reach(outline, behind, before, profile, soon), width)
-    soft = weights(patch, profile, share, feather)
-    return TurnedPatch(patch, points, soft, rendered.owner, rendered.owner_chroma)
+    soft, sharp = weights(patch, profile, share, feather)
+    return TurnedPatch(patch, points, soft, sharp, rendered.owner, rendered.owner_chroma)
 
 
 def _outline(view: TurnedView, seen: Observation) -> Points:

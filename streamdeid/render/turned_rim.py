@@ -19,7 +19,7 @@ from streamdeid.core.convex import convex, grown
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.core.mesh_triangles import CHIN, NOSE_TIP, TOP
-from streamdeid.render.blend import Feather, feathers
+from streamdeid.render.blend import Feather
 
 _GRID = 64
 """Width of the grid on which colours are carried."""
@@ -271,8 +271,8 @@ def without_steps(filled, inside, depth, whole, out):  # type: ignore[no-untyped
                 out[y, x, c] = total / number
 
 
-def weights(patch: Patch, profile: RimProfile, share: float, feather: Feather) -> Pixels:
-    """Weights float32 (ceil(h / 2), ceil(w / 2)) for blending a covering patch.
+def weights(patch: Patch, profile: RimProfile, share: float, feather: Feather) -> tuple[Pixels, Pixels]:
+    """Weights float32 (ceil(h / 2), ceil(w / 2)) for blending a covering patch; and those of a sharp rim all around.
 
     The feather is soft where skin meets hair and neck. It is sharp beyond the profile, where background meets
     background and the person's own profile may lie. share: how solid the face is rendered, 0 to 1.
@@ -281,8 +281,8 @@ def weights(patch: Patch, profile: RimProfile, share: float, feather: Feather) -
     x, y, shift, *_ = profile.line
     away = np.add.outer(y * (2 * np.arange(height) + patch.y0), x * (2 * np.arange(width) + patch.x0)) + shift
     before = np.clip(away / feather.soft + 0.5, 0, 1) * share
-    soft, hard = feathers(patch.covered, (feather.soft / 2, feather.sharp / 2))
-    return np.asarray(soft + before * (hard - soft), np.float32)
+    soft, sharp = feather.weights(patch.covered)
+    return np.asarray(soft + before * (sharp - soft), np.float32), sharp
 
 
 def _carried(picture: Pixels, known: Mask, inset: int) -> Pixels:
