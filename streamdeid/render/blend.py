@@ -52,6 +52,12 @@ pixels showed up to 1.2 % more of their chroma than with a step, at 1.5 none of 
 tests/render/test_silhouette.py measures)."""
 
 
+_EVEN, _DRAWN, _MOVED = 1.0, 0.5, 0.6
+"""Blur of the distances from a redaction's rim, pixels of the weights: the rim lies on whole pixels, and its steps
+showed wherever a face ends before something of another colour. How far the weights are drawn in, so that they are small
+at the steps. And how far both move the place of half the weight inwards: a redaction grows by as much."""
+
+
 @dataclass(frozen=True)
 class Feather:
     """The widths of a redaction's soft rim, pixels."""
@@ -69,7 +75,7 @@ class Feather:
         shares = _SOFT * width, _SHARP * width
         soft, sharp = max(_LEAST_SOFT, shares[0]), max(_LEAST_SHARP, shares[1])
         wider = max(soft - max(_STEP, shares[0]), sharp - max(_STEP, shares[1]))
-        return cls(soft, sharp, _SPARE * wider)
+        return cls(soft, sharp, _SPARE * wider + _STEP * _MOVED)
 
     def weights(self, covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> tuple[Pixels, Pixels]:
         """The weights float32 (h, w) of a patch's mask of chroma uint8 (h, w), with a soft and with a sharp rim."""
@@ -95,8 +101,9 @@ def feathered(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], feather:
 def feathers(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], widths: tuple[float, ...]) -> list[Pixels]:
     """`feathered` for several widths in pixels."""
     framed = cv2.copyMakeBorder(covered, 1, 1, 1, 1, cv2.BORDER_REPLICATE)  # the border of the array is no rim
-    distance = np.asarray(cv2.distanceTransform(framed, cv2.DIST_L2, 3)[1:-1, 1:-1], np.float32)
-    return [_risen(distance, np.float32(1 / max(width, 1.0))) for width in widths]
+    distance = cv2.distanceTransform(framed, cv2.DIST_L2, 3)
+    even = np.asarray(cv2.GaussianBlur(distance, (0, 0), _EVEN)[1:-1, 1:-1], np.float32)
+    return [_risen(even, covered, np.float32(1 / max(width, 1.0)), np.float32(_DRAWN)) for width in widths]
 
 
 def soft_blur(picture: Pixels, sigma: float) -> Pixels:
@@ -151,13 +158,16 @@ def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
 
 
 @kernel
-def _risen(distance, share):  # type: ignore[no-untyped-def]
-    """The smooth rise (h, w) of a feather at distances (h, w) from its rim; share: 1 over the feather's width."""
-    one, two, three = np.float32(1), np.float32(2), np.float32(3)
+def _risen(distance, covered, share, drawn):  # type: ignore[no-untyped-def]
+    """The smooth rise (h, w) of a feather at distances (h, w) from its rim, from `drawn` pixels on; 0 where a mask is.
+
+    share: 1 over the feather's width.
+    """
+    none, one, two, three = np.float32(0), np.float32(1), np.float32(2), np.float32(3)
     out = np.empty(distance.shape, np.float32)
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
-            t = min(distance[y, x] * share, one)
+            t = min(max((distance[y, x] - drawn) * share, none), one) if covered[y, x] else none
             out[y, x] = t * t * (three - two * t)
     return out
 

@@ -144,7 +144,8 @@ def test_the_rim_is_where_the_cover_ends() -> None:
 
 
 @pytest.mark.parametrize("material", [50.0, 60.0, 95.0])
-def test_moved_material_is_that_of_a_slow_twin(material: float) -> None:
+@pytest.mark.parametrize("fade", [5.0, 28.0, 40.0])  # strands end together, nearly so, and apart
+def test_moved_material_is_that_of_a_slow_twin(material: float, fade: float) -> None:
     rng = np.random.default_rng(5)
     size, count = 64, hairline.DIRECTIONS
     plane = rng.integers(20, 80, (size, size)).astype(np.uint8)
@@ -158,11 +159,11 @@ def test_moved_material_is_that_of_a_slow_twin(material: float) -> None:
     skin = rng.uniform(-4, 4, (count, 3)).astype(np.float32)
     luma, chroma = np.full((40, 40), 150, np.float32), np.full((20, 20, 2), 120, np.float32)
     bare = np.full(count, 62.0, np.float32)  # new skin: what lies on its other side is no material
-    rays = angles, rim, depth, shift, tone, bare, skin, 5.0, strands.TURNS
+    rays = angles, rim, depth, shift, tone, bare, skin, fade, strands.TURNS
     strands.moved_inwards(luma, chroma, covered, (plane, half, half), (12, 12), (20.0, 20.0), *rays)
     for row, column in np.ndindex(luma.shape):
         assert luma[row, column] == pytest.approx(
-            moved_twin(row, column, plane, covered, rim, depth, skin, material), abs=1e-2
+            moved_twin(row, column, plane, covered, rim, depth, skin, material, fade), abs=1e-2
         ), (row, column)
 
 
@@ -191,6 +192,7 @@ def moved_twin(
     depth: NDArray[np.float32],
     skin: NDArray[np.float32],
     material: float,
+    fade: float,
 ) -> float:
     """Luma of one place of `test_moved_material_is_that_of_a_slow_twin`, straight from the definition."""
     value = 150.0
@@ -207,7 +209,7 @@ def moved_twin(
         return float(np.interp(turn, ring, np.append(field, field[0])))
 
     inner = max(at(rim) - far, 0.0)
-    t = min(inner / 5.0, 1.0)
+    t = min(inner / fade, 1.0)
     value += (1 - t * t * (3 - 2 * t)) * at(np.ascontiguousarray(skin[:, 0]))
     deep = at(depth)
     if deep <= 0:
@@ -217,10 +219,12 @@ def moved_twin(
         away += 6.0
     place = np.array([20.0, 20.0]) + offset * (1 + away / far) + 12
     source = bilinear_twin(plane, *place)
-    apart = 5.0 * strands._APART
+    apart = fade * strands._APART
     around = [bilinear_twin(plane, *(place + d)) for d in ((-apart, 0), (apart, 0), (0, -apart), (0, apart))]
     first, last = strands._BROKEN
     reach, levels = strands._STRANDS
+    narrow, wide = strands._WIDE
+    reach *= np.clip((apart - narrow) / (wide - narrow), 0, 1)
     source = float(np.clip(source, material - levels, material + levels))
     strand = reach * np.clip(((source + sum(around)) / 5 - material) / levels, -1, 1)
     t = float(np.clip((inner / deep + strand - first) / (last - first), 0, 1))
