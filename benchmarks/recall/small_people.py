@@ -1,13 +1,15 @@
 """Whom does the filter miss of a crowd of photographed people, all of one size?
 
-    python -m benchmarks small_people DIR [--size 16] [--most 110] [--seed 0] [--width 1280] [--sheet FILE]
+    python -m benchmarks small_people DIR [--size 16] [--most 110] [--seed 0] [--width 1280]
+        [--hidden left|right|below|above] [--sheet FILE]
 
 DIR holds photographs of one face each, in any subdirectory; some are drawn by the seed. Each head is reduced until its
 face is --size pixels wide from ear to ear, and stands in a picture of --width by nine sixteenths of it, which shakes a
 little and has a sensor's noise; grey where nobody is. It is encoded and goes through the default filter. Counts, in one
 frame after a second, by what covers the middle of each face, and the redactions about none. Photographs differ more in
-light, colour and dress than the people of any clip, and are sharper and look at the camera more. --sheet: those who are
-open; they show real people.
+light, colour and dress than the people of any clip, and are sharper and look at the camera more. --hidden: a slab of
+one colour lies over half of each face, as a pillar, a door or a counter does (two fifths from above); the middle is
+then that of what is seen of the face. --sheet: those who are open; they show real people.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.clips import KEY, encode, markdown
 from benchmarks.command_line import parser_of
@@ -44,6 +47,10 @@ RATE, LOOKED_AT, AFTER = 25, 30, 15
 """Frames a second; the frame that is looked at, and frames after it."""
 NOISE, CRF = 2.0, 23
 """Standard deviation of the sensor's noise, grey levels; quality that is encoded at (libx264's crf)."""
+HIDDEN = {"left": 0.5, "right": 0.5, "below": 0.5, "above": 0.4}
+"""Share of a face's width or height that is hidden from a side."""
+TALL = 1.3
+"""Height of a face, widths from ear to ear."""
 SIDE, ACROSS = 110, 12
 """Of a picture in the sheet, pixels, and how many are in a row."""
 
@@ -54,11 +61,13 @@ class Crowd:
 
     rgb: Picture
     places: list[tuple[float, float]]
-    """Middles of the faces, pixels."""
+    """Middles of the faces, or of what is seen of them, pixels."""
 
     @classmethod
-    def of(cls, photographs: list[Path], detect: Detector, size: float, width: int, most: int) -> Crowd:
-        """Of the first photographs in which a face is found, as many as there is room for."""
+    def of(
+        cls, photographs: list[Path], detect: Detector, size: float, width: int, most: int, hidden: str | None = None
+    ) -> Crowd:
+        """Of the first photographs in which a face is found, as many as there is room for. hidden: one of `HIDDEN`."""
         cell, height = 2 * round(CELL * size / 2), 2 * round(width * 9 / 32)
         across, down = width // cell, height // cell
         heads: list[Picture] = []
@@ -68,10 +77,14 @@ class Crowd:
             head = _head(path, detect, size, cell)
             heads += [] if head is None else [head]
         rgb, places = np.full((height, width, 3), 110, np.uint8), []
+        aside = (0.0, 0.0) if hidden is None else seen_of(hidden, size)
+        tones = np.random.default_rng(len(heads)).integers(20, 220, (len(heads), 3))
         for number, head in enumerate(heads):
+            if hidden is not None:
+                hide(head, hidden, size, tones[number])
             row, column = divmod(number * (across * down) // max(len(heads), 1), across)
             rgb[row * cell : (row + 1) * cell, column * cell : (column + 1) * cell] = head
-            places.append(((column + 0.5) * cell, (row + 0.5) * cell))
+            places.append(((column + 0.5) * cell + aside[0], (row + 0.5) * cell + aside[1]))
         return cls(rgb, places)
 
     def frames(self, seed: int) -> Iterator[Frame]:
@@ -84,6 +97,26 @@ class Crowd:
             )
             noisy = np.clip(moved + rng.normal(0, NOISE, moved.shape), 0, 255).astype(np.uint8)
             yield Frame(planes_from_rgb(noisy), Fraction(index, RATE), index)
+
+
+def hide(head: Picture, side: str, size: float, tone: NDArray[np.int64]) -> None:
+    """Lay a slab of one RGB tone (3,) over a side, one of `HIDDEN`, of a face so many pixels wide in the middle of a
+    picture (cell, cell, 3), in place."""
+    cell, left = len(head), (0.5 - HIDDEN[side]) * size
+    reach = round(cell / 2 - left * (TALL if side in ("below", "above") else 1.0))
+    rows, columns = {
+        "left": (slice(None), slice(0, reach)),
+        "right": (slice(None), slice(cell - reach, None)),
+        "below": (slice(cell - reach, None), slice(None)),
+        "above": (slice(0, reach), slice(None)),
+    }[side]
+    head[rows, columns] = tone
+
+
+def seen_of(side: str, size: float) -> tuple[float, float]:
+    """How far the middle of what is seen lies from the middle of a face of which a side is hidden, pixels."""
+    half = HIDDEN[side] * size / 2
+    return {"left": (half, 0.0), "right": (-half, 0.0), "below": (0.0, -TALL * half), "above": (0.0, TALL * half)}[side]
 
 
 def shaken(index: int) -> tuple[float, float]:
@@ -127,12 +160,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--most", type=int, default=110)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--width", type=int, default=1280)
+    parser.add_argument("--hidden", choices=list(HIDDEN), default=None)
     parser.add_argument("--sheet", type=Path, default=None)
     arguments = parser.parse_args(argv)
     photographs = photographs_in(arguments.directory)
     random.Random(arguments.seed).shuffle(photographs)
     with contextlib.closing(default_detector(Settings())) as detect:
-        crowd = Crowd.of(photographs, detect, arguments.size, arguments.width, arguments.most)
+        crowd = Crowd.of(photographs, detect, arguments.size, arguments.width, arguments.most, arguments.hidden)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "crowd.mp4"
         encode(crowd.frames(arguments.seed), path, Fraction(RATE), CRF)
