@@ -23,6 +23,7 @@ from streamdeid.observe.opening import Opening, shown_through
 from streamdeid.observe.outline import bulged, reaching, widened
 from streamdeid.observe.rest import at_rest, folds, opened
 from streamdeid.render.blend import Blend, Feather, composed, membrane, no_membrane, soft_blur
+from streamdeid.render.colourless import without_colours
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import facing, transfer_expression
 from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
@@ -292,6 +293,8 @@ def _blended(
 
     rim: the patch whose rim the membrane looks at; None if it does not lie in the picture.
     """
+    for part in {id(one): one for one in (patch, rim) if one is not None}.values():
+        without_colours(part, original)
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
     if seen.fresh:  # what is remembered belongs to another scene

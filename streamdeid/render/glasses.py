@@ -35,6 +35,8 @@ _GLOSS, _GLARE, _SHINES = 0.45, 0.1, 1.6
 """Share of the way that the upper half of a rim, and a slanting band on a lens, go towards a reflection, and how bright
 the reflection is over what the lenses lie before. Without reflections glasses look painted; in the dark they are
 dark."""
+_FINER = 4
+"""How many times finer lenses are filled than pixels: their rims were steps in faces of 50 pixels."""
 _BAND = np.array([(-0.1, -1.0), (0.4, -1.0), (0.0, 1.0), (-0.5, 1.0)])
 """Corners of that band, in half axes of a lens."""
 
@@ -70,7 +72,8 @@ def render_glasses(
     luma *= 1 - np.float32(_SHADOW) * shadow
     rings = [line - (x0, y0) for line in lines[: len(rims)]]
     lenses, bands = _lenses(rings, mask.shape)
-    shines = np.float32(min(_SHINES * float(np.median(luma[lenses > 0])), 255.0) if lenses.any() else 0.0)
+    whole = lenses > 0.5
+    shines = np.float32(min(_SHINES * float(np.median(luma[whole])), 255.0) if whole.any() else 0.0)
     chroma = patch.uv[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2]
     if lens is not None:
         dark = cv2.GaussianBlur(lenses, (0, 0), max(0.5 * width, 0.4)) * np.float32(lens[1])
@@ -86,14 +89,21 @@ def render_glasses(
 
 
 def _lenses(rings: list[Points], shape: tuple[int, ...]) -> tuple[Pixels, Pixels]:
-    """The lenses with these outlines (49, 2), and the bands of reflections on them, float32 (h, w), 0 or 1."""
-    lenses, bands = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    """How much of each pixel the lenses with these outlines (49, 2) cover, and the bands of reflections on them,
+    float32 (h, w), 0 to 1."""
+    fine = _FINER * shape[0], _FINER * shape[1]
+    lenses, bands = np.zeros(fine, np.uint8), np.zeros(fine, np.uint8)
     for ring in rings:
         middle, right, down = ring[:-1].mean(axis=0), ring[0], ring[len(ring) // 4]
         band = middle + _BAND @ np.array([right - middle, down - middle])
         for places, picture in ((ring, lenses), (band, bands)):
-            cv2.fillPoly(picture, [np.round(places * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
-    return lenses, lenses * bands
+            corners = _FINER * places + (_FINER - 1) / 2
+            cv2.fillPoly(picture, [np.round(corners * 16).astype(np.int32)], (255,), cv2.LINE_8, 4)
+    of_lenses, of_bands = (
+        np.asarray(cv2.resize(picture, shape[1::-1], interpolation=cv2.INTER_AREA), np.float32) / np.float32(255)
+        for picture in (lenses, bands)
+    )
+    return of_lenses, of_lenses * of_bands
 
 
 def _box_about(lines: list[Points], margin: float, size: tuple[int, int]) -> tuple[int, int, int, int] | None:

@@ -26,6 +26,7 @@ from streamdeid.core.mesh_triangles import MOUTH, TRIANGLES
 from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.turned_view import Gesture
 from streamdeid.render.blend import Blend, composed, no_membrane
+from streamdeid.render.colourless import without_colours
 from streamdeid.render.eyes import narrowed, render_eye
 from streamdeid.render.light import LightFrame
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
@@ -203,6 +204,7 @@ def render_posed_face(
         return None
     if pose.size >= _GRAIN_FROM:
         memory.scene.match(whole.patch, out, region)
+    without_colours(whole.patch, original)
     memory.rendered = composed(whole.patch, Blend(whole.weights, no_membrane()), out)
     return region if memory.rendered else None
 

@@ -116,6 +116,7 @@ def test_nothing_beside_the_regions_soft_rim_changes(  # type: ignore[no-untyped
 def test_colours_pass_softly_into_what_is_beside_a_posed_face(drawn, size: float) -> None:  # type: ignore[no-untyped-def]
     y, half = np.full((SIZE[1], SIZE[0]), 40, np.uint8), (SIZE[1] // 2, SIZE[0] // 2)
     navy = Planes(y, np.full(half, 150, np.uint8), np.full(half, 118, np.uint8))
+    navy.v[::2] += 2  # cloth of one hue is no picture without colours
     out, region = drawn(navy, _head(size), dim=True)
     row = out.u[int(Y) // 2].astype(int)
     assert 150 - row.min() > 15, "there is skin"

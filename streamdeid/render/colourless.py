@@ -1,0 +1,32 @@
+"""A picture without colours, as of an infrared camera, gets a face without colours.
+
+Lips are redder than skin on every surrogate, and irises have their colours: in a picture of greys they are the only
+ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Floats
+from streamdeid.core.frames import Planes
+
+_NONE, _SOME = 0.3, 0.6
+"""Standard deviation of U and V about a face, grey levels: up to the first there are no colours, from the second on
+they are as they are. Encoded greys have 0. Of 2,000 faces of ten clips, dark audiences and distant people among them,
+the least has 0.49 and one in a hundred below 0.6."""
+
+
+def without_colours(patch: Patch, original: Planes) -> None:
+    """Give a patch the mean chroma of the picture where it lies if that has no colours there, in place.
+
+    Of the face inside passes whether it has a colour; no colour of it."""
+    height, width = patch.covered.shape
+    x, y = patch.x0 // 2, patch.y0 // 2
+    planes = [plane[y : y + height, x : x + width] for plane in (original.u, original.v)]
+    spread = max(float(plane.std()) for plane in planes)
+    share = np.float32(np.clip((_SOME - spread) / (_SOME - _NONE), 0, 1))
+    if share > 0:
+        mean: Floats = np.array([plane.mean() for plane in planes])
+        patch.uv[:] += share * (mean.astype(np.float32) - patch.uv)
