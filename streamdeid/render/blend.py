@@ -52,10 +52,12 @@ pixels showed up to 1.2 % more of their chroma than with a step, at 1.5 none of 
 tests/render/test_silhouette.py measures)."""
 
 
-_EVEN, _DRAWN, _MOVED = 1.0, 0.5, 0.6
+_EVEN, _DRAWN, _MOVED = 1.0, 0.5, 0.7
 """Blur of the distances from a redaction's rim, pixels of the weights: the rim lies on whole pixels, and its steps
 showed wherever a face ends before something of another colour. How far the weights are drawn in, so that they are small
-at the steps. And how far both move the place of half the weight inwards: a redaction grows by as much."""
+at the steps. And how far a redaction grows for both, which move the place of half the weight by 0.6 inwards: with that,
+heads of 24 pixels showed 0.3 % more of their luma, with 0.7 none of 125 drawn heads shows more (in the picture and at
+its borders)."""
 
 
 @dataclass(frozen=True)

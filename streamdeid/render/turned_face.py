@@ -238,7 +238,7 @@ def _rendered(
     if rendered is None:
         return None
     profile = RimProfile.of(mesh, view.pose.yaw)
-    patch = covering(rendered, original, Reach(outline, behind, before, profile, soon), width)
+    patch = covering(rendered, original, Reach(outline, behind, before, profile, soon, feather.outwards), width)
     soft, sharp = weights(patch, profile, share, feather)
     return TurnedPatch(patch, points, soft, sharp, rendered.owner, rendered.owner_chroma)
 

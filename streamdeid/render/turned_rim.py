@@ -89,11 +89,19 @@ class Reach:
     profile: RimProfile
     softness: float
     """How much of its rim the rendered face yields to the skin beside it, 0 to 1."""
+    outwards: float
+    """How much farther than its feather a redaction reaches (`Feather.outwards`), pixels."""
 
     def halved(self) -> Reach:
         """The same reach in pixels of chroma."""
         line = replace(self.profile, top=(self.profile.top - 0.5) / 2, chin=(self.profile.chin - 0.5) / 2)
-        return Reach((self.outline - 0.5) / 2, self.behind / 2, self.before / 2, line, self.softness)
+        return Reach((self.outline - 0.5) / 2, self.behind / 2, self.before / 2, line, self.softness, self.outwards / 2)
+
+    def about(self, mask: Mask) -> Mask:
+        """What is rendered, uint8 (h, w), with the pixels that lie wholly or in part within `outwards` of it: where the
+        mesh reaches beyond the person's outline nothing else makes room for the feather."""
+        far = cv2.distanceTransform(1 - mask, cv2.DIST_L2, 5)
+        return np.asarray(far < self.outwards + 0.5, np.uint8)
 
     def mask(self, shape: tuple[int, int], origin: tuple[int, int]) -> Mask:
         """A mask uint8 (h, w): 1 where the redaction has to reach, `_FARTHER` where it has to only beyond the profile.
@@ -115,6 +123,7 @@ def covering(solid: Solid, original: Planes, reach: Reach, width: float) -> Patc
     corner = patch.x0 // 2, patch.y0 // 2
     luma = reach.mask((patch.y.shape[0], patch.y.shape[1]), (patch.x0, patch.y0))
     chroma = halved.mask((patch.covered.shape[0], patch.covered.shape[1]), corner)
+    luma, chroma = np.maximum(luma, reach.about(patch.covered_luma)), np.maximum(chroma, halved.about(patch.covered))
     skin, background = _colours(patch, original, luma, chroma, max(1.0, _INSET * width))
     y, full = _filled(
         patch.y[:, :, None], patch.covered_luma, luma, (patch.x0, patch.y0), reach, width, skin, background

@@ -113,5 +113,5 @@ def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
     drawn = render_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, planes.size, corners)
     if drawn is not None:
         outline = convex(mesh[:, :2])
-        patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, RimProfile.of(mesh, yaw), 1.0), 40.0)
+        patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, RimProfile.of(mesh, yaw), 1.0, 1.2), 40.0)
         SceneGrain(grain=np.ones((3, 2))).apply(patch)
