@@ -57,11 +57,11 @@ _FLATTEST = 0.1
 """Quantile of the blocks' deviations that is taken for the grain: the other blocks show something. At 0.2 the crowd's
 clothes were taken for grain."""
 _COARSER, _MOST = 0.95, 0.25
-"""Noise is finer than what a scene shows: in flat blocks the second plane holds at most 0.83 of the finest (13 of 28
+"""Noise is finer than what a scene shows: in flat blocks the second plane holds at most 0.85 of the finest (15 of 28
 clips; drawn noise 0.3 to 0.75 before and after libx264). If it holds more than the first figure, no block is flat and
-that is hair or cloth (the other 15, from 1.08 on; a carriage full of rails gave faces of 70 pixels a grain of 6, curls
-one of 2.7, which looked like freckles). Then no more than the second figure is believed: the most that the former
-clips have in their median."""
+that is hair or cloth (7 clips, from 1.09 on; 6 hold next to nothing. A carriage full of rails gave faces of 70 pixels a
+grain of 6, curls one of 2.7, which looked like freckles). Then no more than the second figure is believed: the most
+that the 15 clips have in their median."""
 _SEEN_OF = 0.87, 0.81
 """Deviation at the flattest quantile, as a share of the true one, in blocks of nothing but grain, in each plane."""
 _ROUNDING = 0.231, 0.079
