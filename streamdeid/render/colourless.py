@@ -19,12 +19,14 @@ the least has 0.49 and one in a hundred below 0.6."""
 
 
 def without_colours(patch: Patch, original: Planes) -> None:
-    """Give a patch the mean chroma of the picture where it lies if that has no colours there, in place.
+    """Give a patch the mean chroma of the picture beside what is rendered if that has no colours there, in place.
 
-    Of the face inside passes whether it has a colour; no colour of it."""
+    Nothing of the face inside is looked at; where nothing is beside it in the patch, nothing changes."""
     height, width = patch.covered.shape
-    x, y = patch.x0 // 2, patch.y0 // 2
-    planes = [plane[y : y + height, x : x + width] for plane in (original.u, original.v)]
+    x, y, beside = patch.x0 // 2, patch.y0 // 2, patch.covered == 0
+    if not beside.any():
+        return
+    planes = [plane[y : y + height, x : x + width][beside] for plane in (original.u, original.v)]
     spread = max(float(plane.std()) for plane in planes)
     share = np.float32(np.clip((_SOME - spread) / (_SOME - _NONE), 0, 1))
     if share > 0:

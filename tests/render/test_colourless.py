@@ -13,7 +13,9 @@ from streamdeid.render.colourless import without_colours
 def _patch() -> Patch:
     rng = np.random.default_rng(3)
     uv = rng.uniform(110, 150, (10, 12, 2)).astype(np.float32)
-    return Patch(8, 6, np.full((20, 24), 90, np.float32), uv, np.ones((10, 12), np.uint8), np.ones((20, 24), np.uint8))
+    covered = np.zeros((10, 12), np.uint8)
+    covered[2:-2, 2:-2] = 1
+    return Patch(8, 6, np.full((20, 24), 90, np.float32), uv, covered, np.ones((20, 24), np.uint8))
 
 
 def _picture(u: float, spread: float) -> Planes:
@@ -40,3 +42,10 @@ def test_one_plane_with_colours_is_enough() -> None:
     picture.v[::2] += 4
     without_colours(patch, picture)
     np.testing.assert_array_equal(patch.uv, before.uv)
+
+
+def test_nothing_of_the_face_itself_is_looked_at() -> None:
+    patch, picture = _patch(), _picture(128, 0.0)
+    picture.v[5:11, 6:14] = 200  # where the face is
+    without_colours(patch, picture)
+    np.testing.assert_allclose(patch.uv, 128, atol=1e-4)
