@@ -161,7 +161,7 @@ def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
 
 @kernel
 def _risen(distance, covered, share, drawn):  # type: ignore[no-untyped-def]
-    """The smooth rise (h, w) of a feather at distances (h, w) from its rim, from `drawn` pixels on; 0 where a mask is 0.
+    """The smooth rise (h, w) of a feather at distances (h, w) from its rim, from `drawn` pixels on; 0 off a mask.
 
     share: 1 over the feather's width.
     """
