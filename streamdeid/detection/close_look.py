@@ -53,7 +53,7 @@ redaction over both; in the 32 clips of `recall` as many faces are open as befor
 
 
 class CloseLook:
-    """Looks at single places in a picture. Holds a running network; one call at a time."""
+    """Looks at single places in a picture. Holds two running networks; one call at a time."""
 
     def __init__(self, weights: bytes) -> None:
         self._network = CenterFace(weights, (_SIDE, _SIDE))

@@ -293,8 +293,9 @@ def _blended(
 
     rim: the patch whose rim the membrane looks at; None if it does not lie in the picture.
     """
-    for part in {id(one): one for one in (patch, rim) if one is not None}.values():
-        without_colours(part, original)
+    without_colours(patch, original)
+    if rim is not None and rim is not patch:
+        without_colours(rim, original)
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
     if seen.fresh:  # what is remembered belongs to another scene
