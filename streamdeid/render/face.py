@@ -293,7 +293,7 @@ def _blended(
 
     rim: the patch whose rim the membrane looks at; None if it does not lie in the picture.
     """
-    without_colours(patch, original)
+    greyed = without_colours(patch, original)
     if rim is not None and rim is not patch:
         without_colours(rim, original)
     if opening is not None:
@@ -307,6 +307,8 @@ def _blended(
     up = float(np.arctan2(brows[1], brows[0]))
     blending.hairline.continue_over(patch, original, centre, up, seen.width, (seen.pose.yaw, solid))
     correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
+    if greyed > 0:  # what is remembered has the colours of the frames before
+        correction = correction * np.array([1, 1 - greyed, 1 - greyed], np.float32)
     return composed(patch, Blend(alpha, correction), out)
 
 

@@ -56,12 +56,13 @@ _FEWEST = 12
 _FLATTEST = 0.1
 """Quantile of the blocks' deviations that is taken for the grain: the other blocks show something. At 0.2 the crowd's
 clothes were taken for grain."""
-_COARSER, _MOST = 0.95, 0.25
+_FINER, _COARSER, _MOST = 0.85, 1.09, 0.25
 """Noise is finer than what a scene shows: in flat blocks the second plane holds at most 0.85 of the finest (15 of 28
 clips; drawn noise 0.3 to 0.75 before and after libx264). If it holds more than the first figure, no block is flat and
 that is hair or cloth (7 clips, from 1.09 on; 6 hold next to nothing. A carriage full of rails gave faces of 70 pixels a
-grain of 6, curls one of 2.7, which looked like freckles). Then no more than the second figure is believed: the most
-that the 15 clips have in their median."""
+grain of 6, curls one of 2.7, which looked like freckles). From the second figure on no more than the third is believed:
+the most that the 15 clips have in their median; in between, a share. Noise that was enlarged or blurred by 0.8 pixels
+and more is lost with it: such a face is cleaner than its scene."""
 _SEEN_OF = 0.87, 0.81
 """Deviation at the flattest quantile, as a share of the true one, in blocks of nothing but grain, in each plane."""
 _ROUNDING = 0.231, 0.079
@@ -168,8 +169,8 @@ def grain_of(plane: Plane | Pixels, where: Mask) -> Deviations | None:
         return None
     seen = np.quantile(blocks[:number], _FLATTEST, axis=0) / _SEEN_OF
     grain: Deviations = np.sqrt(np.maximum(seen**2 - np.square(_ROUNDING), 0))
-    if seen[1] > _COARSER * seen[0]:
-        grain = np.minimum(grain, _MOST)
+    doubt = np.clip((seen[1] / max(seen[0], 1e-6) - _FINER) / (_COARSER - _FINER), 0, 1)
+    grain -= doubt * np.maximum(grain - _MOST, 0)
     grain[1] = min(grain[1], grain[0])  # coarse without fine is no grain but a soft pattern
     return grain
 

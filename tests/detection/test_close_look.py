@@ -63,6 +63,43 @@ def test_half_a_face_behind_something_is_told_by_a_finer_view(
     assert said is not None and said > max(1.45, first)
 
 
+@pytest.mark.parametrize("turn", [0, 1, 3])
+def test_the_finer_view_stands_upright_too(look: CloseLook, picture: tuple[NDArray[np.uint8], Box], turn: int) -> None:
+    rgb, box = picture
+    hidden = rgb.copy()
+    hidden[: int(box[1] + 0.45 * (box[3] - box[1]))] = 110
+    upright, place = reduced(hidden, box, 48 / (box[2] - box[0]))
+    rgb = rectangle_to_rgb(upright, 0, 0, *upright.size)
+    planes = planes_from_rgb(turned(rgb, (4 - turn) % 4))
+    there = boxes_turned_back(np.array([place]), turn, planes.size)[0]
+    first, fine = (
+        close_look._best(network, width, planes, there, turn, ())[0]
+        for network, width in ((look._network, close_look._WIDTH), (look._fine, close_look._FINE_WIDTH))
+    )
+    other, _ = close_look._best(look._fine, close_look._FINE_WIDTH, planes, there, (turn + 2) % 4, ())
+    assert fine > 1.4 > 0.9 > other
+    assert look(planes, there, turn) == max(first, fine - close_look._LESS)
+
+
+def test_a_second_view_is_taken_only_in_doubt(look: CloseLook, monkeypatch: pytest.MonkeyPatch) -> None:
+    planes = planes_from_rgb(np.full((120, 160, 3), 128, np.uint8))
+    views: list[int] = []
+
+    def said(first: float) -> float | None:
+        def best(network: object, width: int, planes: Planes, *given: object) -> tuple[float, NDArray[np.uint8]]:
+            views.append(width)
+            bright = np.tile(np.array([0, 255], np.uint8)[:, None], (96, 96, 2))[:, :96, :1].repeat(3, axis=2)
+            return (first if len(views) == 1 else 1.6), bright[:96]
+
+        views.clear()
+        monkeypatch.setattr(close_look, "_best", best)
+        return look(planes, (60.0, 40.0, 100.0, 80.0))
+
+    assert said(0.05) == 0.05 and len(views) == 1
+    assert said(0.3) == pytest.approx(1.1) and len(views) == 2
+    assert said(1.9) == 1.9 and len(views) == 1
+
+
 def test_what_lies_beside_a_face_is_none(look: CloseLook, picture: tuple[NDArray[np.uint8], Box]) -> None:
     rgb, box = picture
     planes, (x0, y0, x1, y1) = reduced(rgb, box, 80 / (box[2] - box[0]))

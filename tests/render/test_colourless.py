@@ -27,13 +27,13 @@ def _picture(u: float, spread: float) -> Planes:
 @pytest.mark.parametrize("tint", [128.0, 133.0])
 def test_a_picture_of_one_colour_gets_a_face_of_it(tint: float) -> None:
     patch = _patch()
-    without_colours(patch, _picture(tint, 0.0))
+    assert without_colours(patch, _picture(tint, 0.0)) == 1.0
     np.testing.assert_allclose(patch.uv, np.broadcast_to(np.float32([tint, 128]), patch.uv.shape), atol=1e-4)
 
 
 def test_where_there_are_colours_nothing_changes() -> None:
     patch, before = _patch(), _patch()
-    without_colours(patch, _picture(128, 1.0))
+    assert without_colours(patch, _picture(128, 1.0)) == 0.0
     np.testing.assert_array_equal(patch.uv, before.uv)
 
 

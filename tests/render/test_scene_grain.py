@@ -200,3 +200,11 @@ def test_curls_are_not_taken_for_grain() -> None:
     noise = _grain(12.0, 1.0, 3)
     found = grain_of(np.round(128 + noise), _ALL)
     assert found is not None and found.max() <= 0.25
+
+
+def test_grain_is_believed_less_and_less_as_it_becomes_coarse() -> None:
+    """No step: a clip that lies between both cases does not blink."""
+    found = [grain_of(np.round(128 + _grain(9.0, smooth, 3)), _ALL) for smooth in np.linspace(0.5, 0.9, 81)]
+    finest = np.array([f[0] for f in found if f is not None])
+    assert len(finest) == 81 and finest[0] > 2 and finest[-1] <= 0.25 + 1e-6
+    assert (np.abs(np.diff(finest)) < 0.25).all()
