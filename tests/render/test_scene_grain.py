@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.frames import Planes
-from streamdeid.render.scene_grain import SceneGrain, _blurred_by, edge_width, grain_of
+from streamdeid.render.scene_grain import SceneGrain, _blurred_by, _coherence, edge_width, grain_of
 
 _SIZE = 320
 _TURN = np.linspace(0, 2 * np.pi, 81)
@@ -196,15 +196,41 @@ def test_a_scene_without_a_flat_place_is_not_taken_for_grain() -> None:
 
 
 def test_curls_are_not_taken_for_grain() -> None:
-    """Strands of two pixels everywhere hold as much in the second plane as in the finest; noise does not."""
-    noise = _grain(12.0, 1.0, 3)
+    """Strands that run another way in each block, everywhere; noise runs no way."""
+    ways = np.repeat(np.repeat(np.random.default_rng(7).uniform(0, np.pi, (16, 16)), 8, axis=0), 8, axis=1)
+    rows, columns = np.mgrid[0:128, 0:128]
+    strands = 128 + 12 * np.sin(2 * (np.cos(ways) * columns + np.sin(ways) * rows)) + _grain(1.0, 0.5, 3)[:128, :128]
+    found = grain_of(np.round(strands), np.ones((128, 128), np.uint8))
+    assert found is not None and found.max() <= 0.25 + 1e-6
+
+
+@pytest.mark.parametrize("smooth", [0.0, 0.5, 0.8, 1.0])
+def test_coarse_noise_is_grain_too(smooth: float) -> None:
+    """As of a picture that was enlarged."""
+    noise = _grain(5.0, smooth, 3)
     found = grain_of(np.round(128 + noise), _ALL)
-    assert found is not None and found.max() <= 0.25
+    alone = cv2.sepFilter2D(noise, -1, _SMOOTH, _SMOOTH)
+    assert found is not None
+    assert found[0] == pytest.approx((noise - alone).std(), rel=0.15)
 
 
-def test_grain_is_believed_less_and_less_as_it_becomes_coarse() -> None:
+def test_grain_is_believed_less_and_less_as_it_takes_a_direction() -> None:
     """No step: a clip that lies between both cases does not blink."""
-    found = [grain_of(np.round(128 + _grain(9.0, smooth, 3)), _ALL) for smooth in np.linspace(0.5, 0.9, 81)]
+    white = np.random.default_rng(3).normal(0, 9, (_SIZE, _SIZE)).astype(np.float32)
+    found = [
+        grain_of(np.round(128 + cv2.GaussianBlur(white, (0, 0), 0.3, sigmaY=along)), _ALL)
+        for along in np.linspace(0.3, 2.0, 86)
+    ]
     finest = np.array([f[0] for f in found if f is not None])
-    assert len(finest) == 81 and finest[0] > 2 and finest[-1] <= 0.25 + 1e-6
-    assert (np.abs(np.diff(finest)) < 0.25).all()
+    assert len(finest) == 86 and finest[0] > 2 and finest[-1] <= 0.25 + 1e-6
+    assert (np.abs(np.diff(finest)) < 0.6).all()
+
+
+@pytest.mark.parametrize(("angle", "wanted"), [(0.0, 1.0), (0.7, 1.0), (None, 0.0)])
+def test_the_coherence_of_gradients(angle: float | None, wanted: float) -> None:
+    """A slope runs one way, a bowl all ways."""
+    rows, columns = np.mgrid[0:8, 0:8].astype(np.float64)
+    bowl = (rows - 3.5) ** 2 + (columns - 3.5) ** 2
+    values = bowl if angle is None else np.cos(angle) * columns + np.sin(angle) * rows
+    assert _coherence(values.astype(np.float32), 0, 0) == pytest.approx(wanted, abs=1e-5)
+    assert _coherence(np.full((8, 8), 90, np.float32), 0, 0) == 0.0
