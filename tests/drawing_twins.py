@@ -181,9 +181,10 @@ def region_filled(
     place (h, w, 2): where each pixel lies, pixels of luma. reaches (a, 5): of mesh, region, hairline and scalp by
     direction, and how much hair there is. colours (a, 3, c): skin, what is outside as it is at the region's edge, and
     as it is at the mesh. line, hair_line: of a profile, and of where hair ends beside it. numbers: middle x, y, rim,
-    inset, background, edge, hairline, breadth of the hair's line, and this plane's colour of hair (c,).
+    inset, background, edge, hairline, breadth of the hair's line, breadths of skin beside the mesh and (more) behind
+    the face, and this plane's colour of hair (c,).
     """
-    mx, my, rim, inset, behind, edge, soft_hair, hair_edge, *hair = numbers
+    mx, my, rim, inset, behind, edge, soft_hair, hair_edge, beside, to_ear, *hair = numbers
     out, count = drawn.astype(float).copy(), len(reaches)
     angles = 2 * np.pi * np.arange(count + 1) / count
     ring = [np.concatenate([values, values[:1]]) for values in reaches.T]
@@ -205,7 +206,9 @@ def region_filled(
             soft = np.clip(1 - (mesh - r) / inset, 0, 1) * (1 - share)
             out[row, column] += soft * (skin - out[row, column])
         else:
-            t = np.clip(((r - mesh) / max(end - mesh, 1.0) - 0.1) / 0.6, 0, 1)
+            behind_face = np.dot(-np.array(line[:2]), (x - mx, y - my)) / max(r, 1.0)
+            over = min(beside + to_ear * max(behind_face, 0.0), 0.7 * (end - mesh))
+            t = np.clip((r - mesh) / max(over, 1.0), 0, 1)
             base = skin + t * t * (3 - 2 * t) * (there - skin)
             bald = base + share * (there - base)
             grown, beyond = (float(np.clip((r - limit) / soft_hair + 0.5, 0, 1)) for limit in (hairline, scalp))

@@ -28,9 +28,11 @@ _DEPTHS = np.array([0.06, 0.1, 0.15])
 """Distances inside the mesh's rim at which its skin is looked at, as shares of the face's width."""
 _OUTSIDE = np.array([0.0, 0.25, 0.5, 0.75])
 """Distances outside the region at which the picture is looked at, in breadths of the region's soft rim."""
-_GOES_OVER = 0.1, 0.6
-"""Where skin begins to blend into what is outside, and over what share, of the way from the mesh to the region's
-edge."""
+_BESIDE, _TO_EAR, _LEAST, _MOST = 0.12, 0.6, 1.5, 0.7
+"""Over what distance beside the mesh skin blends into what is outside: share of the face's width, and how much more
+behind the face of a head that is seen from the side, where cheeks go on to the ears; pixels at least; and share of the
+way to the region's edge at most. Heads are wider than the mesh, by .07 to .11 of its width. Where skin went on for four
+tenths of the way to the region's edge, heads of 20 pixels were eggs, a quarter wider than their originals."""
 _EDGE = 0.03
 """Breadth of the line between skin and background, share of the face's width."""
 _LOWER = 0.6
@@ -123,7 +125,8 @@ def filled(
     ends = _ENDS * width
     hair_line = line.copy()
     hair_line[2] += ends
-    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, ends, *hair.colour])
+    sides = max(_LEAST, _BESIDE * width), _TO_EAR * width * profile.aside
+    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, ends, *sides, *hair.colour])
     y, uv = patch.y[:, :, None].copy(), patch.uv.copy()
     _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, hair_line, numbers)
     _fill(uv, patch.covered, 2, 1, reaches, colours, line, hair_line, numbers)
@@ -230,10 +233,10 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
     what lies between the last two is hair. colours (a, 9): skin, what is outside as it is at the region's edge, and as
     it is at the mesh; this plane's colours begin at the number `first` in each. numbers: the middle, breadths of the
     region's rim and the mesh's, background beyond the profile, breadths of its line, the hairline and the hair's line
-    (beside the profile), colour of hair.
+    (beside the profile), of skin beside the mesh and how much more behind the face, colour of hair.
     """
     height, width, channels = out.shape
-    mx, my, rim, inset, behind, edge, soft_hair, hair_edge = numbers[:8]
+    mx, my, rim, inset, behind, edge, soft_hair, hair_edge, beside, to_ear = numbers[:10]
     near, far = reaches[:, 0].min() - inset, reaches[:, 1].max() + rim + _MORE
     for y in range(height):
         for x in range(width):
@@ -248,7 +251,9 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
             soft = 1.0
             if covered[y, x]:
                 soft = min(max(1 - (mesh - r) / inset, 0.0), 1.0) * (1 - share)
-            t = min(max(((r - mesh) / max(end - mesh, 1.0) - _GOES_OVER[0]) / _GOES_OVER[1], 0.0), 1.0)
+            back = -(line[0] * (px - mx) + line[1] * (py - my)) / max(r, 1.0)
+            skins = max(min(beside + to_ear * max(back, 0.0), _MOST * (end - mesh)), 1.0)
+            t = min(max((r - mesh) / skins, 0.0), 1.0)
             away = t * t * (3 - 2 * t)
             away += share * (1 - away)
             outwards = min(max((r - mesh) / max(end - mesh, 1.0), 0.0), 1.0)
@@ -271,7 +276,7 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
                 if not covered[y, x]:
                     value += away * (there - skin)
                 if bears > 0:
-                    head = skin + grown * (numbers[8 + first + c] - skin)
+                    head = skin + grown * (numbers[10 + first + c] - skin)
                     value += bears * (head + beyond * (at_edge - head) - value)
                 out[y, x, c] += soft * (value - out[y, x, c])
 

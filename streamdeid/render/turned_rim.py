@@ -53,6 +53,8 @@ class RimProfile:
     """Sign of the side of the line from top to chin that lies beyond the profile."""
     background: float
     """How much of what lies beyond the profile is background: 0 to 1."""
+    aside: float
+    """How far the head is turned: the sine of its yaw, 0 to 1."""
 
     @classmethod
     def of(cls, mesh: Points, yaw: float) -> RimProfile:
@@ -60,7 +62,8 @@ class RimProfile:
         top, chin, nose = (mesh[vertex, :2] for vertex in (TOP, CHIN, NOSE_TIP))
         line, away = chin - top, nose - top
         background = float(smooth_step((abs(yaw) - _BACKGROUND[0]) / (_BACKGROUND[1] - _BACKGROUND[0])))
-        return cls(top, chin, float(np.sign(away[0] * line[1] - away[1] * line[0])), background)
+        beyond = float(np.sign(away[0] * line[1] - away[1] * line[0]))
+        return cls(top, chin, beyond, background, min(abs(float(np.sin(yaw))), 1.0))
 
     @property
     def line(self) -> Points:
