@@ -207,7 +207,7 @@ def region_filled(
             out[row, column] += soft * (skin - out[row, column])
         else:
             behind_face = np.dot(-np.array(line[:2]), (x - mx, y - my)) / max(r, 1.0)
-            over = min(beside + to_ear * max(behind_face, 0.0), 0.7 * (end - mesh))
+            over = min(beside + max(to_ear * behind_face, 0.0), 0.7 * (end - mesh))
             t = np.clip((r - mesh) / max(over, 1.0), 0, 1)
             base = skin + t * t * (3 - 2 * t) * (there - skin)
             bald = base + share * (there - base)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.synthesise import Patch
+from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.core.arrays import Floats
 from streamdeid.core.frames import Planes
 
@@ -18,17 +18,17 @@ they are as they are. Encoded greys have 0. Of 2,000 faces of ten clips, dark au
 the least has 0.49 and one in a hundred below 0.6."""
 
 
-def without_colours(patch: Patch, original: Planes) -> float:
+def without_colours(patch: Patch, original: Planes, beside: Mask) -> float:
     """Give a patch the mean chroma of the picture beside what is rendered if that has no colours there, in place.
 
-    Nothing of the face inside is looked at; where nothing is beside it in the patch, nothing changes. Returns the share
-    of the colours that was taken away.
+    beside: uint8 (ceil(h / 2), ceil(w / 2)), 1 where the picture may be looked at: nothing of the face inside. Where
+    that is nowhere, nothing changes. Returns the share of the colours that was taken away.
     """
     height, width = patch.covered.shape
-    x, y, beside = patch.x0 // 2, patch.y0 // 2, patch.covered == 0
+    x, y = patch.x0 // 2, patch.y0 // 2
     if not beside.any():
         return 0.0
-    planes = [plane[y : y + height, x : x + width][beside] for plane in (original.u, original.v)]
+    planes = [plane[y : y + height, x : x + width][beside > 0] for plane in (original.u, original.v)]
     spread = max(float(plane.std()) for plane in planes)
     share = np.float32(np.clip((_SOME - spread) / (_SOME - _NONE), 0, 1))
     if share > 0:

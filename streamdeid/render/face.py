@@ -293,9 +293,9 @@ def _blended(
 
     rim: the patch whose rim the membrane looks at; None if it does not lie in the picture.
     """
-    greyed = without_colours(patch, original)
+    greyed = without_colours(patch, original, 1 - patch.covered)
     if rim is not None and rim is not patch:
-        without_colours(rim, original)
+        without_colours(rim, original, 1 - rim.covered)
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
     if seen.fresh:  # what is remembered belongs to another scene

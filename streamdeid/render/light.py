@@ -367,8 +367,9 @@ def _terms(normals: Pixels, shade: Pixels) -> Points:
 
 def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points, well: Points) -> Points:
     """The colour of the light, log RGB (h, w, 3) without brightness: lamps of two colours are the rule."""
-    luma = (person @ LUMA)[light.fitted]
-    weights = light.colour * well[light.fitted] * np.minimum(luma / max(float(np.quantile(luma, _LIT)), FLOOR), 1)
+    luma, seen = (person @ LUMA)[light.fitted] + FLOOR, well[light.fitted]
+    lit = np.quantile(luma[seen > _WELL] if (seen > _WELL).any() else luma, _LIT)
+    weights = light.colour * seen * np.minimum(luma / lit, 1)
     at = light.table.rows, light.table.columns
     terms = np.dstack([light.tints, bright - np.median(bright[at])])
     fitted = terms[at][light.fitted]

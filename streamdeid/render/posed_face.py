@@ -204,7 +204,7 @@ def render_posed_face(
         return None
     if pose.size >= _GRAIN_FROM:
         memory.scene.match(whole.patch, out, region)
-    without_colours(whole.patch, original)
+    without_colours(whole.patch, original, whole.free)
     memory.rendered = composed(whole.patch, Blend(whole.weights, no_membrane()), out)
     return region if memory.rendered else None
 

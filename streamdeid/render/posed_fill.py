@@ -31,8 +31,9 @@ _OUTSIDE = np.array([0.0, 0.25, 0.5, 0.75])
 _BESIDE, _TO_EAR, _LEAST, _MOST = 0.12, 0.6, 1.5, 0.7
 """Over what distance beside the mesh skin blends into what is outside: share of the face's width, and how much more
 behind the face of a head that is seen from the side, where cheeks go on to the ears; pixels at least; and share of the
-way to the region's edge at most. Heads are wider than the mesh, by .07 to .11 of its width. Where skin went on for four
-tenths of the way to the region's edge, heads of 20 pixels were eggs, a quarter wider than their originals."""
+way to the region's edge at most, which rules where a region ends near its mesh. Heads are wider than the mesh, by .07
+to .11 of its width. Where skin went on for four tenths of the way to the region's edge, heads of 12 to 24 pixels, whose
+regions are large, were eggs."""
 _EDGE = 0.03
 """Breadth of the line between skin and background, share of the face's width."""
 _LOWER = 0.6
@@ -77,6 +78,8 @@ class Filled:
     """The patch, covered wherever it is rendered or filled, including the soft rim."""
     weights: Pixels
     """float32 (ceil(h / 2), ceil(w / 2)): 1 wherever a pixel of the region is, falling to 0 across the soft rim."""
+    free: Mask
+    """uint8 (ceil(h / 2), ceil(w / 2)): 1 where no pixel lies in the region or in another head's."""
 
 
 def filled(
@@ -137,7 +140,8 @@ def filled(
     depth = cv2.distanceTransform(patch.covered_luma, cv2.DIST_L2, 3)
     without_steps(y, patch.covered_luma, depth, whole[1], soft)
     uv = np.asarray(cv2.GaussianBlur(uv, (0, 0), _COLOUR_BLUR), np.float32)
-    return Filled(Patch(patch.x0, patch.y0, np.ascontiguousarray(soft[:, :, 0]), uv, *whole), weights)
+    free = (cv2.dilate(barred, np.ones((2, 2), np.uint8), anchor=(0, 0))[::2, ::2] == 0).astype(np.uint8)
+    return Filled(Patch(patch.x0, patch.y0, np.ascontiguousarray(soft[:, :, 0]), uv, *whole), weights, free)
 
 
 def _mask(patch: Patch, polygons: Sequence[Points]) -> Mask:
@@ -252,7 +256,7 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
             if covered[y, x]:
                 soft = min(max(1 - (mesh - r) / inset, 0.0), 1.0) * (1 - share)
             back = -(line[0] * (px - mx) + line[1] * (py - my)) / max(r, 1.0)
-            skins = max(min(beside + to_ear * max(back, 0.0), _MOST * (end - mesh)), 1.0)
+            skins = max(min(beside + max(to_ear * back, 0.0), _MOST * (end - mesh)), 1.0)
             t = min(max((r - mesh) / skins, 0.0), 1.0)
             away = t * t * (3 - 2 * t)
             away += share * (1 - away)

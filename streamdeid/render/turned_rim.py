@@ -54,7 +54,8 @@ class RimProfile:
     background: float
     """How much of what lies beyond the profile is background: 0 to 1."""
     aside: float
-    """How far the head is turned: the sine of its yaw, 0 to 1."""
+    """The sine of the yaw, -1 to 1, positive where the nose points beyond the profile. Surrogates are not symmetric:
+    seen from the front some point a little to the other side, and there `beyond` says nothing yet."""
 
     @classmethod
     def of(cls, mesh: Points, yaw: float) -> RimProfile:
@@ -63,7 +64,7 @@ class RimProfile:
         line, away = chin - top, nose - top
         background = float(smooth_step((abs(yaw) - _BACKGROUND[0]) / (_BACKGROUND[1] - _BACKGROUND[0])))
         beyond = float(np.sign(away[0] * line[1] - away[1] * line[0]))
-        return cls(top, chin, beyond, background, min(abs(float(np.sin(yaw))), 1.0))
+        return cls(top, chin, beyond, background, -beyond * float(np.sin(yaw)))
 
     @property
     def line(self) -> Points:

@@ -96,6 +96,7 @@ def test_a_second_view_is_taken_only_in_doubt(look: CloseLook, monkeypatch: pyte
         return look(planes, (60.0, 40.0, 100.0, 80.0))
 
     assert said(0.05) == 0.05 and len(views) == 1
+    assert said(0.12) == pytest.approx(1.1) and len(views) == 2
     assert said(0.3) == pytest.approx(1.1) and len(views) == 2
     assert said(1.9) == 1.9 and len(views) == 1
 

@@ -197,6 +197,28 @@ def test_static_light_gives_the_surrogate_the_scenes_tone(
     np.testing.assert_allclose(reached / reached.sum(), wanted / wanted.sum(), atol=0.015)
 
 
+def test_what_is_lit_tells_the_colour_of_the_light(light: LightFrame, fitting: FitModel) -> None:
+    """A face of which most lies in a grey shadow, and the rest in an orange light."""
+    own, other = _face(fitting, 4).small_texture, _face(fitting, 5)
+    dark = (light.table.columns < 0.6 * light.table.size[0])[:, None]
+    orange = np.array([1.2, 0.8, 0.5], np.float32)
+    grey = 0.06 * own.mean(axis=1, keepdims=True)
+    seen = np.where(dark, grey, own * orange).astype(np.float32)
+    tint = _skin(light, _static(light, seen, other).field)
+    skin = light.skin > 0
+    shadow, lit = (np.median(tint[skin & (dark[:, 0] == there)], axis=0) for there in (True, False))
+    away = lit - lit @ LUMA
+    np.testing.assert_allclose(away - np.log(orange / (orange @ LUMA)), 0, atol=0.12)
+    assert (shadow[0] - shadow[2]) > 0.5 * (lit[0] - lit[2]), "the shadow is no other lamp's"
+
+
+@pytest.mark.parametrize("level", [0.0, 1e-6, 1.0])
+def test_the_light_of_a_black_face_is_a_number(light: LightFrame, fitting: FitModel, level: float) -> None:
+    own = _face(fitting, 4)
+    found = _static(light, np.full_like(own.small_texture, level), own)
+    assert np.isfinite(found.field).all() and np.isfinite(found.lips).all() and np.isfinite(found.towards).all()
+
+
 @pytest.mark.parametrize("lamp", LAMPS)
 def test_static_light_follows_a_lamp_from_any_side(light: LightFrame, fitting: FitModel, lamp: str) -> None:
     own, other = _face(fitting, 8).small_texture, _face(fitting, 9)

@@ -19,6 +19,7 @@ from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import STILL, PosedFrame, PosedHead, PosedMemory, render_posed_face
 from streamdeid.render.posed_light import PosedLight
 from streamdeid.render.posed_region import face_ellipse, holding
+from streamdeid.render.turned_rim import CHIN, NOSE_TIP, TOP, RimProfile
 from tests.drawn_faces import SIZE, Scene, scene, some_identity
 
 X, Y = 160.0, 165.0
@@ -315,3 +316,66 @@ def test_a_head_at_the_border_is_covered_as_far_as_it_is_seen(  # type: ignore[n
     one, region = drawn(made.planes, head, dim=True)
     two, _ = drawn(_noisy(made.planes, _mask(region)), head, dim=True)
     assert _same(one, two)
+
+
+@pytest.mark.parametrize("size", [16.0, 30.0, 60.0])
+def test_in_a_picture_without_colours_a_posed_face_has_none(  # type: ignore[no-untyped-def]
+    model: AppearanceModel, frame: PosedFrame, drawn, size: float
+) -> None:
+    made = _seen(model, frame, _head(size))
+    coloured, _ = drawn(made.planes, _head(size))
+    assert np.ptp(coloured.v) > 2, "it has colours elsewhere"
+    grey = Planes(made.planes.y, np.full_like(made.planes.u, 128), np.full_like(made.planes.v, 128))
+    out, _ = drawn(grey, _head(size))
+    assert not np.array_equal(out.y, grey.y)
+    assert np.abs(out.u.astype(int) - 128).max() <= 1 and np.abs(out.v.astype(int) - 128).max() <= 1
+
+
+def _width(planes: Planes, backdrop: float) -> float:
+    """How wide a head is before a dark backdrop: where it is half as bright as in its middle, pixels."""
+    rows = planes.y[int(Y) - 2 : int(Y) + 3].astype(float).mean(axis=0) - backdrop
+    inside = np.flatnonzero(rows > 0.5 * np.median(rows[int(X) - 3 : int(X) + 4]))
+    return float(inside[-1] - inside[0] + 1)
+
+
+@pytest.mark.parametrize("size", [12.0, 20.0, 40.0, 100.0])
+def test_a_posed_head_is_about_as_wide_as_a_head(frame: PosedFrame, face: NewFace, size: float) -> None:
+    """Heads are 1.07 to 1.11 times as wide as the mesh; 1.5 pixels more are the softness of small ones."""
+    planes = Planes(np.full((320, 320), 30, np.uint8), *(np.full((160, 160), 128, np.uint8) for _ in range(2)))
+    memory = PosedMemory()
+    memory.shape(face, STILL, frame)
+    memory.light = PosedLight(np.zeros(6), frames=1)
+    out = planes.copy()
+    head, reach = _head(size), 0.85 * size  # regions are large where a detector's box is
+    head = replace(head, ellipse=face_ellipse((X - reach, Y - reach, X + reach, Y + reach)))
+    assert render_posed_face(out, planes, head, face, frame, memory) is not None
+    assert 0.98 * size - 1 <= _width(out, 30.0) <= 1.11 * size + 1.5
+
+
+@pytest.mark.parametrize("yaw", [-6.0, -1.0, 0.0, 3.0])
+def test_seen_from_the_front_it_does_not_matter_to_which_side_a_nose_points(
+    frame: PosedFrame, face: NewFace, monkeypatch: pytest.MonkeyPatch, yaw: float
+) -> None:
+    """Surrogates are not symmetric, and a nose that passes the line from forehead to chin is no jump."""
+    planes = Planes(np.full((320, 320), 30, np.uint8), *(np.full((160, 160), 128, np.uint8) for _ in range(2)))
+    profile_of = RimProfile.of
+
+    def shown(side: float) -> tuple[Planes, float]:
+        sides = []
+
+        def pointing(mesh: Points, yaw: float) -> RimProfile:
+            moved = mesh.copy()
+            moved[NOSE_TIP, 0] = (mesh[TOP, 0] + mesh[CHIN, 0]) / 2 + side
+            sides.append(profile_of(moved, yaw).beyond)
+            return profile_of(moved, yaw)
+
+        monkeypatch.setattr(RimProfile, "of", pointing)
+        memory = PosedMemory()
+        memory.shape(face, STILL, frame)
+        memory.light = PosedLight(np.zeros(6), frames=1)
+        out = planes.copy()
+        assert render_posed_face(out, planes, _head(20.0, yaw), face, frame, memory) is not None
+        return out, sides[0]
+
+    (left, one), (right, other) = shown(-1.0), shown(1.0)
+    assert one == -other != 0 and _same(left, right)

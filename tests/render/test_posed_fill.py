@@ -37,7 +37,7 @@ def test_the_region_is_filled_as_the_twin_fills_it(seed: int) -> None:
     colours, hair = rng.uniform(0, 255, (_ANGLES, 3, 3)), rng.uniform(0, 255, 3)
     hair_line = np.array([0.9, -0.3, -5.0, 0.02, 0.06, -0.4])
     line = np.array([0.9, -0.3, -9.0, 0.02, 0.06, -0.4])
-    numbers = np.array([*middle, 3.0, 2.0, rng.uniform(0, 1), 1.5, 1.8, 3.5, 1.5 + seed % 3, rng.uniform(0, 6)])
+    numbers = np.array([*middle, 3.0, 2.0, rng.uniform(0, 1), 1.5, 1.8, 3.5, 1.5 + seed % 3, rng.uniform(-6, 6)])
     first = 0 if scale == 1 else 1
     own = colours[:, :, first : first + channels]
     its = np.concatenate([numbers, hair[first : first + channels]])

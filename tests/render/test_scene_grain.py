@@ -234,3 +234,13 @@ def test_the_coherence_of_gradients(angle: float | None, wanted: float) -> None:
     values = bowl if angle is None else np.cos(angle) * columns + np.sin(angle) * rows
     assert _coherence(values.astype(np.float32), 0, 0) == pytest.approx(wanted, abs=1e-5)
     assert _coherence(np.full((8, 8), 90, np.float32), 0, 0) == 0.0
+
+
+def test_the_direction_of_the_flattest_blocks_counts_alone() -> None:
+    """A noisy wall beside hair: the wall tells."""
+    noise = _grain(3.0, 0.0, 3)
+    rows, columns = np.mgrid[0:_SIZE, 0:_SIZE]
+    strands = np.where(columns > _SIZE // 4, 25 * np.sin(2 * columns + 0.3 * rows), 0.0)
+    found = grain_of(np.round(128 + noise + strands), _ALL)
+    alone = grain_of(np.round(128 + noise), _ALL)
+    assert found is not None and alone is not None and found[0] == pytest.approx(alone[0], rel=0.25)
