@@ -102,12 +102,13 @@ def filled(
     patch, origin = solid.patch, np.array([solid.patch.x0, solid.patch.y0], np.float64)
     inside = _mask(patch, (region,))
     barred = _mask(patch, (region, *others)) if others else inside
+    free = (cv2.dilate(barred, np.ones((2, 2), np.uint8), anchor=(0, 0))[::2, ::2] == 0).astype(np.uint8)
     middle, width = mesh[:, :2].mean(axis=0) - origin, float(np.ptp(mesh[:, 0]))
     reaches = np.zeros((_ANGLES, 4))
     _reach(middle, region - origin, place.face - origin, place.scalp - origin, patch.covered_luma, reaches)
     skin, outside = np.zeros((_ANGLES, 4)), np.zeros((_ANGLES, 4))
     _look_inside(patch.y, patch.uv, patch.covered_luma, patch.covered, middle, reaches, width * _DEPTHS, skin)
-    _look_outside(out.y, out.u, out.v, barred, patch.x0, patch.y0, middle, reaches, 1 + rim * _OUTSIDE, outside)
+    _look_outside(out.y, out.u, out.v, free, patch.x0, patch.y0, middle, reaches, 1 + rim * _OUTSIDE, outside)
     if not skin[:, 3].any():
         return None
     around = outside if outside[:, 3].any() else skin
@@ -140,7 +141,6 @@ def filled(
     depth = cv2.distanceTransform(patch.covered_luma, cv2.DIST_L2, 3)
     without_steps(y, patch.covered_luma, depth, whole[1], soft)
     uv = np.asarray(cv2.GaussianBlur(uv, (0, 0), _COLOUR_BLUR), np.float32)
-    free = (cv2.dilate(barred, np.ones((2, 2), np.uint8), anchor=(0, 0))[::2, ::2] == 0).astype(np.uint8)
     return Filled(Patch(patch.x0, patch.y0, np.ascontiguousarray(soft[:, :, 0]), uv, *whole), weights, free)
 
 
@@ -205,10 +205,10 @@ def _look_inside(luma, chroma, covered, halved, middle, reaches, depths, seen): 
 
 
 @kernel
-def _look_outside(luma, u, v, barred, x0, y0, middle, reaches, beyond, seen):  # type: ignore[no-untyped-def]
+def _look_outside(luma, u, v, free, x0, y0, middle, reaches, beyond, seen):  # type: ignore[no-untyped-def]
     """Add up the picture's colours at some distances beyond the region's edge, and their number: (a, 4).
 
-    Only cells of chroma count in which no pixel is barred.
+    Only cells of chroma that are free count: (ceil(h / 2), ceil(w / 2)) from (x0, y0) on.
     """
     height, width = luma.shape
     for k in range(len(reaches)):
@@ -216,13 +216,10 @@ def _look_outside(luma, u, v, barred, x0, y0, middle, reaches, beyond, seen):  #
             r = reaches[k, 1] + beyond[i]
             x = round(middle[0] + r * np.cos(_TURN * k))
             y = round(middle[1] + r * np.sin(_TURN * k))
-            free = 0 <= x < barred.shape[1] and 0 <= y < barred.shape[0]
-            for row in range(y & ~1, (y & ~1) + 2):
-                for column in range(x & ~1, (x & ~1) + 2):
-                    if free and row < barred.shape[0] and column < barred.shape[1]:
-                        free = barred[row, column] == 0
+            row, column = y // 2, x // 2
+            counts = 0 <= row < free.shape[0] and 0 <= column < free.shape[1] and free[row, column] > 0
             x, y = x + x0, y + y0
-            if free and x < width and y < height:
+            if counts and x < width and y < height:
                 seen[k, 0] += luma[y, x]
                 seen[k, 1] += u[y // 2, x // 2]
                 seen[k, 2] += v[y // 2, x // 2]

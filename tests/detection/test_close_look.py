@@ -39,6 +39,20 @@ def reduced(rgb: NDArray[np.uint8], box: Box, scale: float) -> tuple[Planes, Box
     return planes_from_rgb(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)), (x0, y0, x1, y1)
 
 
+def upper_half_hidden(picture: tuple[NDArray[np.uint8], Box]) -> tuple[NDArray[np.uint8], Box]:
+    """The person with eyes and forehead hidden, as by a beam or a screen."""
+    rgb, box = picture
+    hidden = rgb.copy()
+    hidden[: int(box[1] + 0.45 * (box[3] - box[1]))] = 110
+    return hidden, box
+
+
+def as_a_turned_camera_sees(planes: Planes, box: Box, turn: int) -> tuple[Planes, Box]:
+    """A picture and a box in it, as a camera sees both that hangs turned; `turn` quarter turns put it upright."""
+    there = planes_from_rgb(turned(rectangle_to_rgb(planes, 0, 0, *planes.size), (4 - turn) % 4))
+    return there, boxes_turned_back(np.array([box]), turn, there.size)[0]
+
+
 @pytest.mark.parametrize("width", [16, 40, 120, 200])
 @pytest.mark.parametrize("light", [1.0, 0.2])
 def test_a_face_is_one_whatever_its_size_and_light(
@@ -53,10 +67,8 @@ def test_a_face_is_one_whatever_its_size_and_light(
 def test_half_a_face_behind_something_is_told_by_a_finer_view(
     look: CloseLook, picture: tuple[NDArray[np.uint8], Box]
 ) -> None:
-    """Eyes and forehead hidden, as by a beam or a screen: the first view alone says less."""
-    rgb, box = picture
-    hidden = rgb.copy()
-    hidden[: int(box[1] + 0.45 * (box[3] - box[1]))] = 110
+    """The first view alone says less."""
+    hidden, box = upper_half_hidden(picture)
     planes, place = reduced(hidden, box, 24 / (box[2] - box[0]))
     first, _ = close_look._best(look._network, close_look._WIDTH, planes, place, 0, ())
     said = look(planes, place)
@@ -65,13 +77,9 @@ def test_half_a_face_behind_something_is_told_by_a_finer_view(
 
 @pytest.mark.parametrize("turn", [0, 1, 3])
 def test_the_finer_view_stands_upright_too(look: CloseLook, picture: tuple[NDArray[np.uint8], Box], turn: int) -> None:
-    rgb, box = picture
-    hidden = rgb.copy()
-    hidden[: int(box[1] + 0.45 * (box[3] - box[1]))] = 110
+    hidden, box = upper_half_hidden(picture)
     upright, place = reduced(hidden, box, 48 / (box[2] - box[0]))
-    rgb = rectangle_to_rgb(upright, 0, 0, *upright.size)
-    planes = planes_from_rgb(turned(rgb, (4 - turn) % 4))
-    there = boxes_turned_back(np.array([place]), turn, planes.size)[0]
+    planes, there = as_a_turned_camera_sees(upright, place, turn)
     first, fine = (
         close_look._best(network, width, planes, there, turn, ())[0]
         for network, width in ((look._network, close_look._WIDTH), (look._fine, close_look._FINE_WIDTH))
@@ -82,14 +90,14 @@ def test_the_finer_view_stands_upright_too(look: CloseLook, picture: tuple[NDArr
 
 
 def test_a_second_view_is_taken_only_in_doubt(look: CloseLook, monkeypatch: pytest.MonkeyPatch) -> None:
-    planes = planes_from_rgb(np.full((120, 160, 3), 128, np.uint8))
+    planes, striped = planes_from_rgb(np.full((120, 160, 3), 128, np.uint8)), np.zeros((96, 96, 3), np.uint8)
+    striped[::2] = 255  # bright enough to say that there is no face
     views: list[int] = []
 
     def said(first: float) -> float | None:
         def best(network: object, width: int, planes: Planes, *given: object) -> tuple[float, NDArray[np.uint8]]:
             views.append(width)
-            bright = np.tile(np.array([0, 255], np.uint8)[:, None], (96, 96, 2))[:, :96, :1].repeat(3, axis=2)
-            return (first if len(views) == 1 else 1.6), bright[:96]
+            return (first if len(views) == 1 else 1.6), striped
 
         views.clear()
         monkeypatch.setattr(close_look, "_best", best)
@@ -190,9 +198,8 @@ def test_what_is_seen_in_the_middle_of_another_face_is_not_in_this_box(
 ) -> None:
     rgb, box = picture
     planes, place = reduced(rgb, box, 80 / (box[2] - box[0]))
-    rgb = rectangle_to_rgb(planes, 0, 0, *planes.size)
-    planes = planes_from_rgb(turned(rgb, (4 - turn) % 4))  # as a camera sees it that hangs turned
-    (x0, y0, x1, y1), side = boxes_turned_back(np.array([place]), turn, planes.size)[0], 80.0
+    planes, (x0, y0, x1, y1) = as_a_turned_camera_sees(planes, place, turn)
+    side = 80.0
     beside = (x0 + 0.25 * side, y0 - 0.1 * side, x1 + 0.25 * side, y1 - 0.1 * side)
     alone = look(planes, beside, turn, anyway=True)
     known = look(planes, beside, turn, anyway=True, others=[(x0, y0, x1, y1)])

@@ -338,26 +338,22 @@ def _width(planes: Planes, backdrop: float) -> float:
     return float(inside[-1] - inside[0] + 1)
 
 
+_DARK = Planes(np.full((320, 320), 30, np.uint8), *(np.full((160, 160), 128, np.uint8) for _ in range(2)))
+
+
 @pytest.mark.parametrize("size", [12.0, 20.0, 40.0, 100.0])
-def test_a_posed_head_is_about_as_wide_as_a_head(frame: PosedFrame, face: NewFace, size: float) -> None:
+def test_a_posed_head_is_about_as_wide_as_a_head(drawn, size: float) -> None:  # type: ignore[no-untyped-def]
     """Heads are 1.07 to 1.11 times as wide as the mesh; 1.5 pixels more are the softness of small ones."""
-    planes = Planes(np.full((320, 320), 30, np.uint8), *(np.full((160, 160), 128, np.uint8) for _ in range(2)))
-    memory = PosedMemory()
-    memory.shape(face, STILL, frame)
-    memory.light = PosedLight(np.zeros(6), frames=1)
-    out = planes.copy()
     head, reach = _head(size), 0.85 * size  # regions are large where a detector's box is
-    head = replace(head, ellipse=face_ellipse((X - reach, Y - reach, X + reach, Y + reach)))
-    assert render_posed_face(out, planes, head, face, frame, memory) is not None
+    out, _ = drawn(_DARK, replace(head, ellipse=face_ellipse((X - reach, Y - reach, X + reach, Y + reach))), dim=True)
     assert 0.98 * size - 1 <= _width(out, 30.0) <= 1.11 * size + 1.5
 
 
 @pytest.mark.parametrize("yaw", [-6.0, -1.0, 0.0, 3.0])
-def test_seen_from_the_front_it_does_not_matter_to_which_side_a_nose_points(
-    frame: PosedFrame, face: NewFace, monkeypatch: pytest.MonkeyPatch, yaw: float
+def test_seen_from_the_front_it_does_not_matter_to_which_side_a_nose_points(  # type: ignore[no-untyped-def]
+    drawn, monkeypatch: pytest.MonkeyPatch, yaw: float
 ) -> None:
     """Surrogates are not symmetric, and a nose that passes the line from forehead to chin is no jump."""
-    planes = Planes(np.full((320, 320), 30, np.uint8), *(np.full((160, 160), 128, np.uint8) for _ in range(2)))
     profile_of = RimProfile.of
 
     def shown(side: float) -> tuple[Planes, float]:
@@ -370,11 +366,7 @@ def test_seen_from_the_front_it_does_not_matter_to_which_side_a_nose_points(
             return profile_of(moved, yaw)
 
         monkeypatch.setattr(RimProfile, "of", pointing)
-        memory = PosedMemory()
-        memory.shape(face, STILL, frame)
-        memory.light = PosedLight(np.zeros(6), frames=1)
-        out = planes.copy()
-        assert render_posed_face(out, planes, _head(20.0, yaw), face, frame, memory) is not None
+        out, _ = drawn(_DARK, _head(20.0, yaw), dim=True)
         return out, sides[0]
 
     (left, one), (right, other) = shown(-1.0), shown(1.0)

@@ -81,9 +81,9 @@ def test_colours_are_looked_at_inside_the_mesh_and_outside_what_is_barred() -> N
     parts = [[luma[p[1], p[0]], *chroma[p[1] // 2, p[0] // 2], 1] for p in (x, y) if covered[p[1], p[0]]]
     assert np.allclose(seen[5], np.sum(parts, axis=0))
     planes = [rng.integers(0, 256, shape).astype(np.uint8) for shape in ((100, 100), (50, 50), (50, 50))]
-    barred, seen = np.zeros((40, 40), np.uint8), np.zeros((_ANGLES, 4))
-    barred[:, 34:] = 1
-    _look_outside(*planes, barred, 30, 40, middle, reaches, np.array([1.0]), seen)
+    free, seen = np.ones((20, 20), np.uint8), np.zeros((_ANGLES, 4))
+    free[:, 17:] = 0
+    _look_outside(*planes, free, 30, 40, middle, reaches, np.array([1.0]), seen)
     for k, direction in enumerate(_ROUND):
         x, y = np.rint(middle + 15 * direction).astype(int)
         if 0 <= x < 34 and 0 <= y < 40:
