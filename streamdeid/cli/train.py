@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -22,18 +23,16 @@ from streamdeid.aam.reconstruction import ReconstructionError, reconstruction_er
 from streamdeid.aam.same_space import in_space_of
 from streamdeid.aam.smile import amounts_left_out
 from streamdeid.aam.train import Annotate, Sample, TrainingSettings, annotate, pairs_of, texture_of_sample, train
-from streamdeid.aam.variations import variation
 from streamdeid.cli.inputs import make_directory
-from streamdeid.core.arrays import Points
+from streamdeid.cli.train_gender import gender_fact, gender_rule_of, with_rule_anew
 from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.faces import Face
 from streamdeid.core.named_files import MODELS, PHOTOGRAPH, TABLE, Named, check_named
 from streamdeid.core.shown_text import say
-from streamdeid.errors import ExitCode, InputError, StreamdeidError
+from streamdeid.errors import ExitCode, InputError, SettingsError, StreamdeidError
 from streamdeid.runs.named_by_settings import files_of_models
 from streamdeid.runs.parts import photograph_detector, still_detector
-from streamdeid.surrogates.gallery import UNKNOWN_AGE, Gallery, GenderRule, save_gallery
-from streamdeid.surrogates.gender_rule import learn_gender, rightness
+from streamdeid.surrogates.gallery import UNKNOWN_AGE, Gallery, save_gallery
 from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, load_models, write_hashes
 
 DESCRIPTION = """\
@@ -46,11 +45,11 @@ An `info.csv` (face_id, face_age, face_gender, face_eth) gives labels. The photo
 SMILING = "smiling"
 CARD = "CARD.md"
 _CARD_HEAD = "# Model card"
+GENDER_ROW, GALLERY_ROW = "gender", "content hash of the gallery"
+"""Names of the rows of the card that change with the rule for gender."""
 _PARTS = (MODEL, GALLERY, HASHES)
 _ROUNDING = 1e-4
 """Most by which identities of one photograph differ between processors, as a share of the largest entry (float32)."""
-_VARIATIONS, _VARIED = 6, 2014
-"""Number of variations of each photograph from which gender is learnt, and their seed."""
 _SPLIT = 2014
 """Seed of the split of people for the card's figure on unseen people."""
 
@@ -61,26 +60,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="where the models go; replaces whole older ones"
     )
-    parser.add_argument(
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument(
         "--space-of",
         type=Path,
         metavar="DIR",
         help="keep components and donors of these models bit for bit, so that a key gives the faces it gave; refused "
         "when the photographs give another identity space",
     )
+    kept.add_argument(
+        "--rule-for",
+        type=Path,
+        metavar="DIR",
+        help="learn only the rule for gender, for these models, which stay as they are otherwise; the photographs must "
+        "be those of their donors",
+    )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace files of the models' names that are no models"
     )
-    parser.add_argument("--source", default="not stated", help="origin, licence and consent, for the model card")
+    parser.add_argument(
+        "--source", metavar="TEXT", help="origin, licence and consent, for the model card; with --rule-for it stays"
+    )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command. Raises InputError and OutputError."""
     neutral, others = photographs(arguments.images)
+    if arguments.rule_for is not None and arguments.source is not None:
+        raise SettingsError("--source does not go with --rule-for: the card keeps what it says")
     _check_out(arguments, [*neutral, *others])
     with contextlib.closing(still_detector()) as detector:
         detect = _counted(photograph_detector(detector), len(neutral) + len(others))
-        paths = train_models(arguments.images, arguments.out, detect, source=arguments.source, space=arguments.space_of)
+        if arguments.rule_for is not None:
+            paths = rule_anew(arguments.images, arguments.out, detect, arguments.rule_for)
+        else:
+            source = "not stated" if arguments.source is None else arguments.source
+            space: Path | None = arguments.space_of
+            paths = train_models(arguments.images, arguments.out, detect, source=source, space=space)
     say(", ".join(str(path) for path in paths))
     return ExitCode.DONE
 
@@ -90,7 +106,8 @@ def _check_out(arguments: argparse.Namespace, pictures: Sequence[Path]) -> None:
     out: Path = arguments.out
     made = [out / name for name in (*_PARTS, CARD)]
     named = [Named(PHOTOGRAPH, path) for path in pictures] + [Named(TABLE, arguments.images / LABELS)]
-    named += [] if arguments.space_of is None else files_of_models(arguments.space_of)
+    for kept in filter(None, (arguments.space_of, arguments.rule_for)):
+        named += files_of_models(kept)
     check_named("train", [*named, *(Named(MODELS, path) for path in made)])
     again = arguments.overwrite or _is_trained(out)
     for path in made if out.is_dir() else ():
@@ -113,10 +130,10 @@ def _counted(detect: Annotate, total: int) -> Callable[[NDArray[np.uint8]], Sequ
     def counted(image: NDArray[np.uint8]) -> Sequence[Face]:
         nonlocal done
         done += 1
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and done <= total:  # what is looked at after that are variations
             say(f"photograph {done} of {total} ", to=sys.stderr, before="\r", end="")
             if done == total:
-                say("training, which takes a minute or two", to=sys.stderr, before="\r")
+                say("training, which takes some minutes", to=sys.stderr, before="\r")
         return detect(image)
 
     return counted
@@ -186,20 +203,16 @@ def train_models(
     make_directory(out)
     known = labels(directory)
     donors = [known.get(path.stem, Donor(path.stem)) for path in neutral]
-    with tempfile.TemporaryDirectory(dir=out, prefix=".training-") as name:
-        made = Path(name)
-        trained = train(list(samples.values()), settings, smiles_among(list(samples), neutral))
-        save_model(made / MODEL, trained if kept is None else in_space_of(kept.fitting.model, trained))
-        model = load_model(made / MODEL)  # the model as it will be used: the file stores the basis in 16 bits
-        rule = gender_rule_of(samples, neutral, donors, model)
+    genders = [donor.gender for donor in donors]
+    trained = train(list(samples.values()), settings, smiles_among(list(samples), neutral))
+    trained = trained if kept is None else in_space_of(kept.fitting.model, trained)
+
+    def gallery_for(model: AppearanceModel) -> Gallery:
+        rule = gender_rule_of(samples, neutral, genders, model, detect)
         gallery = replace(gallery_of([samples[path] for path in neutral], donors, model), gender_rule=rule)
-        if kept is not None:
-            gallery = same_donors(kept.gallery, gallery)
-        gallery_hash = save_gallery(made / GALLERY, gallery)
-        write_hashes(made, {MODEL: model.sha256, GALLERY: gallery_hash})
-        # Last and all together, so that files and hashes of two trainings are mixed for as short a time as possible.
-        for part in _PARTS:
-            os.replace(made / part, out / part)
+        return gallery if kept is None else same_donors(kept.gallery, gallery)
+
+    model, gallery, gallery_hash = _write_models(out, trained, gallery_for)
     unseen = held_out(samples, neutral, settings)
     facts = [
         ("source of the photographs", source),
@@ -209,14 +222,56 @@ def train_models(
         ("annotated by", "the run-time landmarker itself"),
         *model_facts(model, settings),
         ("content hash of the model", f"`{model.sha256}`"),
-        ("content hash of the gallery", f"`{gallery_hash}`"),
+        (GALLERY_ROW, f"`{gallery_hash}`"),
         ("unseen people, neutral", f"texture error {unseen.texture:.2f} grey levels (mean face: {unseen.raw:.2f}), "
          f"shape error {unseen.shape:.2f} pixels of the frame; a fifth of the people held out of a training"),
-        ("gender", gender_fact(rule, donors)),
+        (GENDER_ROW, gender_fact(gallery.gender_rule, genders)),
         ("smile", smile_fact(samples, smiles_among(list(samples), neutral), model)),
     ]  # fmt: skip
     write_whole(out / CARD, card(facts).encode("utf-8", "backslashreplace"), overwrite=True)
     return out / MODEL, out / GALLERY
+
+
+def rule_anew(directory: Path, out: Path, detect: Annotate, known: Path) -> tuple[Path, Path]:
+    """Learn the rule for gender alone, from a directory with photographs of the donors of the models in `known`. Write
+    these with it, and return the paths of model and gallery. Raises InputError where the photographs are of others."""
+    kept = load_models(known)
+    try:
+        told = (known / CARD).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {known / CARD}, the card of these models") from error
+    neutral, others = photographs(directory)
+    samples = {path: annotate(path, detect) for path in [*neutral, *others]}
+    make_directory(out)
+    _, gallery, gallery_hash = _write_models(
+        out, kept.fitting.model, lambda model: with_rule_anew(kept.gallery, model, samples, neutral, detect)
+    )
+    fact = gender_fact(gallery.gender_rule, gallery.gender.tolist())
+    changed = {GENDER_ROW: fact, GALLERY_ROW: f"`{gallery_hash}`"}
+    told = re.sub(
+        r"(?m)^\| (.*?) \| .* \|$",
+        lambda row: f"| {row[1]} | {changed[row[1]]} |" if row[1] in changed else row[0],
+        told,
+    )
+    write_whole(out / CARD, told.encode("utf-8", "backslashreplace"), overwrite=True)
+    return out / MODEL, out / GALLERY
+
+
+def _write_models(
+    out: Path, trained: AppearanceModel, gallery_for: Callable[[AppearanceModel], Gallery]
+) -> tuple[AppearanceModel, Gallery, str]:
+    """Write a model, the gallery that is made for it, and their hashes; return both and the gallery's hash."""
+    with tempfile.TemporaryDirectory(dir=out, prefix=".training-") as name:
+        made = Path(name)
+        save_model(made / MODEL, trained)
+        model = load_model(made / MODEL)  # the model as it will be used: the file stores the basis in 16 bits
+        gallery = gallery_for(model)
+        gallery_hash = save_gallery(made / GALLERY, gallery)
+        write_hashes(made, {MODEL: model.sha256, GALLERY: gallery_hash})
+        # Last and all together, so that files and hashes of two trainings are mixed for as short a time as possible.
+        for part in _PARTS:
+            os.replace(made / part, out / part)
+    return model, gallery, gallery_hash
 
 
 def held_out(
@@ -248,32 +303,6 @@ def smile_fact(samples: Mapping[Path, Sample], smiles: Sequence[tuple[int, int]]
         f"amount at rest {rest.mean():.2f} ± {rest.std():.2f} (95th percentile {np.quantile(rest, 0.95):.2f}), smiling "
         f"{smile.mean():.2f} ± {smile.std():.2f}; {wrong} of {2 * len(rest)} on the wrong side of 1/2; of {len(rest)} "
         "people, each left out of the rule that judged them"
-    )
-
-
-def gender_rule_of(
-    samples: Mapping[Path, Sample], neutral: Sequence[Path], donors: Sequence[Donor], model: AppearanceModel
-) -> GenderRule | None:
-    """Learn the rule for gender from all photographs of each person and variations of them; None without labels."""
-    own: dict[str, list[Points]] = {path.stem: [] for path in neutral}
-    for number, (path, given) in enumerate(samples.items()):
-        if path.stem not in own:
-            continue
-        texture = texture_of_sample(given, model.mean_shape, model.table)
-        own[path.stem].append(model.identity(given.points, texture))
-        rng = np.random.default_rng((_VARIED, number))
-        own[path.stem] += [variation(given, texture, model, rng) for _ in range(_VARIATIONS)]
-    return learn_gender([np.stack(own[path.stem]) for path in neutral], [donor.gender for donor in donors])
-
-
-def gender_fact(rule: GenderRule | None, donors: Sequence[Donor]) -> str:
-    """Text for the card: how often the rule is right about people whom it was not learnt from."""
-    if rule is None:
-        return "not learnt: the donors do not state two genders"
-    right, neither, wrong = rightness(rule, [donor.gender for donor in donors])
-    return (
-        f"of people left out of the rule that judged them, with {_VARIATIONS} variations of each photograph in light, "
-        f"sharpness and turn: right {right:.1%}, undecided {neither:.1%}, wrong {wrong:.1%}"
     )
 
 

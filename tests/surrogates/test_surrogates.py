@@ -360,7 +360,9 @@ def test_a_preserved_attribute_restricts_the_donors_and_has_its_leakage() -> Non
     men = DONORS[GALLERY.gender == "male"].mean(axis=0)
     chosen = [surrogates.surrogate(number, y) for number, y in enumerate(DONORS[:60])]
     kept = np.array([one.preserved for one in chosen])
-    assert not ((kept != GALLERY.gender[:60]) & (kept != EITHER)).any()
+    rule = rule_for(LEARNT, "gender")
+    assert kept.tolist() == [rule.estimate(y) for y in DONORS[:60]]
+    assert ((kept != GALLERY.gender[:60]) & (kept != EITHER)).mean() < 0.1
     assert (kept == EITHER).mean() < 0.5
     along = (vectors(chosen) - 0.5 * (women + men)) @ (men - women)
     assert along[kept == "male"].mean() > 0.0 > along[kept == "female"].mean()
@@ -378,11 +380,12 @@ def test_a_preserved_attribute_restricts_the_donors_and_has_its_leakage() -> Non
 def test_who_is_of_neither_gender_for_sure_gets_a_face_between_them() -> None:
     surrogates = preserving("gender")
     rule = rule_for(LEARNT, "gender")
-    border = DONORS.mean(axis=0)
-    assert rule.estimate(border) == EITHER
+    women, men = (DONORS[GALLERY.gender == each].mean(axis=0) for each in ("female", "male"))
+    between = [women + share * (men - women) for share in np.linspace(0, 1, 101)]
+    border = next(y for y in between if rule.estimate(y) == EITHER)
     shown = surrogates.surrogate(1, border)
     assert shown.preserved == EITHER and not shown.certificate.failures
-    assert {rule.estimate(candidate) for candidate in surrogates._banks[EITHER].candidates} == {EITHER}
+    assert rule.unsure(surrogates._banks[EITHER].candidates).all()
     assert rule.unsure(surrogates._banks["male"].candidates).mean() < 0.6  # the two overlap much here
 
 
