@@ -31,7 +31,7 @@ _PATHS = {
     "review": {"recording", "analysis", "output", "edits", "key_file"},
     "demo": {"out"},
     "compare": {"original", "result", "sheet"},
-    "train": {"images", "out", "space_of"},
+    "train": {"images", "out", "space_of", "rule_for"},
     "evaluate": {"faces", "out", "videos", "people", "recogniser", "models"},
     "audit": {"report", "files"},
     "warmup": {"cache"},
