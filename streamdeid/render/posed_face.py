@@ -35,7 +35,7 @@ from streamdeid.render.posed_fill import filled
 from streamdeid.render.posed_hair import HairColour, HairPlace
 from streamdeid.render.posed_light import LitSkin, PosedLight
 from streamdeid.render.posed_region import HeadOutline, posed_region, region_bounds
-from streamdeid.render.scene_grain import SceneGrain
+from streamdeid.render.scene_grain import SceneGrain, soften_colours
 from streamdeid.render.turned_face import LitFace, TurnedPatch, plain_sides
 from streamdeid.render.turned_mouth import render_inside
 from streamdeid.render.turned_rim import RimProfile
@@ -204,6 +204,8 @@ def render_posed_face(
         return None
     if pose.size >= _GRAIN_FROM:
         memory.scene.match(whole.patch, out, region)
+    else:
+        soften_colours(whole.patch)
     without_colours(whole.patch, original, whole.free)
     memory.rendered = composed(whole.patch, Blend(whole.weights, no_membrane()), out)
     return region if memory.rendered else None

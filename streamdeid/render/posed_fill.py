@@ -45,9 +45,6 @@ _ENDS = 0.15
 """Distance from the profile's line, drawn out beyond the forehead, over which hair ends, share of the face's width."""
 _MORE = 8.0
 """Pixels beyond the soft rim that are filled, too: the blur of colours reaches there."""
-_COLOUR_BLUR = 0.7
-"""Blur of the chroma planes, their pixels. A video's colours are softer than its brightness: in clips of cameras they
-pass over four such pixels at a face's edge. With a step there, dark cloth beside a small face was orange."""
 _TURN = 2 * np.pi / _ANGLES
 _AWAY = _TURN * np.arange(_ANGLES, dtype=np.float64)
 
@@ -140,7 +137,6 @@ def filled(
     soft = y.copy()
     depth = cv2.distanceTransform(patch.covered_luma, cv2.DIST_L2, 3)
     without_steps(y, patch.covered_luma, depth, whole[1], soft)
-    uv = np.asarray(cv2.GaussianBlur(uv, (0, 0), _COLOUR_BLUR), np.float32)
     return Filled(Patch(patch.x0, patch.y0, np.ascontiguousarray(soft[:, :, 0]), uv, *whole), weights, free)
 
 

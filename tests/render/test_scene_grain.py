@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.frames import Planes
-from streamdeid.render.scene_grain import SceneGrain, _blurred_by, _coherence, edge_width, grain_of
+from streamdeid.render.scene_grain import SceneGrain, _blurred_by, _coherence, edge_width, grain_of, soften_colours
 
 _SIZE = 320
 _TURN = np.linspace(0, 2 * np.pi, 81)
@@ -134,6 +134,37 @@ def test_a_sharp_face_in_a_soft_scene_is_blurred_and_a_soft_one_in_a_sharp_scene
         SceneGrain().match(patch, _planes(_discs(scene)), _OVAL)
         after, around = edge_width(patch.y, patch.covered_luma), edge_width(_discs(scene), _ALL)
         assert abs(after - around) < left * abs(before - around)
+
+
+def test_the_colours_of_a_face_are_as_soft_as_a_cameras() -> None:
+    """An iris of one pixel keeps less than half of its own colour, its surroundings take the rest, and none is lost;
+    where the face is blurred, colours are blurred by that, too."""
+    left = []
+    for scene in (0.6, 1.9):  # sharp and soft
+        patch = _patch(_discs(0.6, 1))
+        patch.uv[50, 40] = (168, 108)
+        SceneGrain().match(patch, _planes(_discs(scene)), _OVAL)
+        away = patch.uv - 128
+        assert away[50, 40, 0] == pytest.approx(-2 * away[50, 40, 1], rel=1e-3)
+        assert away[:, :, 0].sum() == pytest.approx(40, rel=0.02)
+        left.append(float(away[50, 40, 0]) / 40)
+    bell = np.exp(-0.5 * np.square(np.arange(-3, 4) / 0.7))
+    alone = 1 / bell.sum() ** 2
+    assert 0.75 * alone < left[0] <= alone and left[1] < 0.6 * left[0]
+    patch = _patch(_discs(0.6, 1))
+    patch.uv[50, 40] = (168, 108)
+    soften_colours(patch)
+    assert (float(patch.uv[50, 40, 0]) - 128) / 40 == pytest.approx(alone, rel=0.01)
+
+
+def test_the_rim_of_a_face_gets_no_colour_of_what_is_beside_it() -> None:
+    patch = _patch(_discs(0.6, 1))
+    patch.uv[patch.covered == 1] = (100, 160)
+    soften_colours(patch)
+    np.testing.assert_allclose(
+        patch.uv[patch.covered == 1], np.broadcast_to((100, 160), (int(patch.covered.sum()), 2)), rtol=1e-5
+    )
+    assert (patch.uv[patch.covered == 0] == 128).all()
 
 
 def test_grain_is_the_scenes_and_alive_and_repeatable() -> None:
