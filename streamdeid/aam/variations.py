@@ -66,7 +66,7 @@ def filmed(image: NDArray[np.uint8], width: float, rng: np.random.Generator) -> 
     seen = np.rint(255 * np.clip(colours + noise, 0, 1)).astype(np.uint8)
     written = cv2.imencode(".jpg", seen[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, int(rng.uniform(*_QUALITY))])[1]
     read = np.asarray(cv2.imdecode(written, cv2.IMREAD_COLOR), np.uint8)[:, :, ::-1]
-    border = max(0, _LEAST_SIDE - min(height, across)) // 2
+    border = max(0, _LEAST_SIDE + 1 - min(height, across)) // 2
     framed = cv2.copyMakeBorder(read, border, border, border, border, cv2.BORDER_REPLICATE)
     return np.ascontiguousarray(framed)
 

@@ -40,13 +40,17 @@ Train the appearance model and the gallery from photographs with one face each.
 
 DIR holds sub-directories, one of them called "neutral", with one file per person in each, or neutral photographs only.
 From a sub-directory "smiling" it is learnt what a smile does to a face.
-An `info.csv` (face_id, face_age, face_gender, face_eth) gives labels. The photographs themselves enter no file."""
+An `info.csv` (face_id, face_age, face_gender: male or female, face_eth) gives labels. The photographs themselves enter
+no file."""
 
 SMILING = "smiling"
 CARD = "CARD.md"
 _CARD_HEAD = "# Model card"
-GENDER_ROW, GALLERY_ROW = "gender", "content hash of the gallery"
+GENDER_ROW, GALLERY_ROW, TRAINED_ROW = "gender", "content hash of the gallery", "trained by"
 """Names of the rows of the card that change with the rule for gender."""
+_TRAINED = "`streamdeid train --images DIR --out models --source TEXT`"
+_ROW = re.compile(r"(?m)^\| (.*?) \| (.*) \|$")
+_RULE_ANEW = "; the rule for gender later by `streamdeid train --images DIR --out DIR --rule-for models`"
 _PARTS = (MODEL, GALLERY, HASHES)
 _ROUNDING = 1e-4
 """Most by which identities of one photograph differ between processors, as a share of the largest entry (float32)."""
@@ -72,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rule-for",
         type=Path,
         metavar="DIR",
-        help="learn only the rule for gender, for these models, which stay as they are otherwise; the photographs must "
-        "be those of their donors",
+        help="learn only the rule for gender, for these models, which stay as they are otherwise, their labels, too; "
+        "the photographs must be those of their donors",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace files of the models' names that are no models"
@@ -218,7 +222,7 @@ def train_models(
         ("source of the photographs", source),
         ("photographs", f"{len(samples)}, and their mirror images"),
         ("donors in the gallery", f"{len(donors)} (identity vectors and labels; no pictures)"),
-        ("trained by", "`streamdeid train --images DIR --out models --source TEXT`"),
+        (TRAINED_ROW, _TRAINED),
         ("annotated by", "the run-time landmarker itself"),
         *model_facts(model, settings),
         ("content hash of the model", f"`{model.sha256}`"),
@@ -240,19 +244,18 @@ def rule_anew(directory: Path, out: Path, detect: Annotate, known: Path) -> tupl
         told = (known / CARD).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {known / CARD}, the card of these models") from error
+    rows = dict(_ROW.findall(told))
+    if not {GENDER_ROW, GALLERY_ROW, TRAINED_ROW} <= rows.keys():
+        raise InputError(f"{known / CARD} is not the card of trained models")
     neutral, others = photographs(directory)
     samples = {path: annotate(path, detect) for path in [*neutral, *others]}
+    made = with_rule_anew(kept.gallery, kept.fitting.model, samples, neutral, detect)
     make_directory(out)
-    _, gallery, gallery_hash = _write_models(
-        out, kept.fitting.model, lambda model: with_rule_anew(kept.gallery, model, samples, neutral, detect)
-    )
-    fact = gender_fact(gallery.gender_rule, gallery.gender.tolist())
-    changed = {GENDER_ROW: fact, GALLERY_ROW: f"`{gallery_hash}`"}
-    told = re.sub(
-        r"(?m)^\| (.*?) \| .* \|$",
-        lambda row: f"| {row[1]} | {changed[row[1]]} |" if row[1] in changed else row[0],
-        told,
-    )
+    _, gallery, gallery_hash = _write_models(out, kept.fitting.model, lambda _: made)
+    rows[GENDER_ROW] = gender_fact(gallery.gender_rule, gallery.gender.tolist())
+    rows[GALLERY_ROW] = f"`{gallery_hash}`"
+    rows[TRAINED_ROW] = rows[TRAINED_ROW].removesuffix(_RULE_ANEW) + _RULE_ANEW
+    told = _ROW.sub(lambda row: f"| {row[1]} | {rows[row[1]]} |", told)
     write_whole(out / CARD, told.encode("utf-8", "backslashreplace"), overwrite=True)
     return out / MODEL, out / GALLERY
 

@@ -40,7 +40,7 @@ def with_rule_anew(
             raise InputError(f"{path} is not the photograph of donor {row + 1} of these models")
     rule = gender_rule_of(samples, neutral, gallery.gender.tolist(), model, detect)
     if rule is None:
-        raise InputError("the donors of these models do not state two genders: there is no rule to learn")
+        raise InputError("the donors of these models do not state two genders, of two people or more each")
     return replace(gallery, gender_rule=rule)
 
 
@@ -51,7 +51,8 @@ def gender_rule_of(
     model: AppearanceModel,
     detect: Annotate,
 ) -> GenderRule | None:
-    """Learn the rule for gender from all photographs of each person and variations of them; None without labels.
+    """Learn the rule for gender from all photographs of each person and variations of them; None where that cannot be
+    (`can_learn`).
 
     genders: of the people of the neutral photographs, empty where not stated.
     """
@@ -61,14 +62,14 @@ def gender_rule_of(
             continue
         texture = texture_of_sample(given, model.mean_shape, model.table)
         own[path.stem].append(model.identity(given.points, texture))
-        rng = np.random.default_rng((_VARIED, number))
         width = float(np.ptp(given.points[:, 0]))
-        for _ in range(VARIATIONS):
+        for which in range(VARIATIONS):
+            rng = np.random.default_rng((_VARIED, number, which))
             image = filmed(given.image, width, rng)
             faces = [face for face in detect(image) if face.landmarks is not None]
             if faces:  # not in the darkest and smallest of them
-                largest = max(faces, key=lambda face: face.score)
-                own[path.stem].append(variation(sample_of(image, largest, path.stem), model, rng))
+                surest = max(faces, key=lambda face: face.score)
+                own[path.stem].append(variation(sample_of(image, surest, path.stem), model, rng))
     people = [np.stack(own[path.stem]) for path in neutral] if can_learn(genders) else []
     return learn_gender(people, genders, len(model.shape_variances))
 
@@ -76,9 +77,13 @@ def gender_rule_of(
 def gender_fact(rule: GenderRule | None, genders: Sequence[str]) -> str:
     """Text for the card: how often the rule is right about people whom it was not learnt from."""
     if rule is None:
-        return "not learnt: the donors do not state two genders"
-    right, neither, wrong = rightness(rule, genders)
+        return "not learnt: the donors do not state two genders, of two people or more each"
+    shares = (rightness(rule, genders, name) for name in rule.names.tolist())
+    told = (
+        f"{name} right {right:.1%}, undecided {neither:.1%}, wrong {wrong:.1%}"
+        for name, (right, neither, wrong) in zip(rule.names.tolist(), shares, strict=True)
+    )
     return (
-        f"of people left out of the rule that judged them, with {VARIATIONS} variations of each photograph in size, "
-        f"sharpness, noise, colour, light and turn: right {right:.1%}, undecided {neither:.1%}, wrong {wrong:.1%}"
+        f"of people left out of the rule that judged them, with up to {VARIATIONS} variations of each photograph in "
+        f"size, sharpness, noise, colour, light and turn: {'; '.join(told)}"
     )

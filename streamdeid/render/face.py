@@ -34,7 +34,7 @@ from streamdeid.render.light import LightFrame, StaticLight, light_change, stati
 from streamdeid.render.lit_face import at_eye, dressed, lit_eye, lit_texture
 from streamdeid.render.mouth import render_mouth
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.scene_grain import SceneGrain
+from streamdeid.render.scene_grain import SceneGrain, soften_colours
 from streamdeid.render.soft_skin import SoftSkin
 from streamdeid.render.thin_brows import darkness
 from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, render_turned_face
@@ -201,8 +201,7 @@ def render_surrogate(
         rim = render_ringed(texture, points, slow, triangles, model, out.size, margin)
     if not copy_eyes and seen.iris is not None:
         _render_eyes(patch, points, seen, seen.iris, static, field, original.colour, model)
-    _with_glasses(patch, seen, points, original, model, shades)
-    blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
+    _as_filmed(patch, seen, points, original, model, blending)
     if copy_eyes:  # after sharpness and grain, like the mouth: the copy has the scene's own
         for lids in (LEFT_EYE, RIGHT_EYE):
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
@@ -375,6 +374,15 @@ def _with_glasses(
         eyes = np.stack([points[LEFT_EYE].mean(axis=0), points[RIGHT_EYE].mean(axis=0)])
         span = float(np.linalg.norm(model.mean_shape[LEFT_EYE].mean(axis=0) - model.mean_shape[RIGHT_EYE].mean(axis=0)))
         render_glasses(patch, glasses, eyes, seen.pose, span, original.colour, lens)
+
+
+def _as_filmed(
+    patch: Patch, seen: Observation, points: Points, original: Planes, model: AppearanceModel, blending: Blending
+) -> None:
+    """Give a flat face's patch glasses, if worn, and the softness, sharpness and grain of its scene, in place."""
+    _with_glasses(patch, seen, points, original, model, blending.shades)
+    soften_colours(patch)
+    blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
 
 
 def _lips(seen: Observation) -> Points:

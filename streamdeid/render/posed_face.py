@@ -202,10 +202,9 @@ def render_posed_face(
     whole = filled(rendered, mesh, out, region, rim, profile, place, memory.hair, others(corners))
     if whole is None:
         return None
+    soften_colours(whole.patch)
     if pose.size >= _GRAIN_FROM:
         memory.scene.match(whole.patch, out, region)
-    else:
-        soften_colours(whole.patch)
     without_colours(whole.patch, original, whole.free)
     memory.rendered = composed(whole.patch, Blend(whole.weights, no_membrane()), out)
     return region if memory.rendered else None

@@ -121,10 +121,8 @@ class SceneGrain:
 
     def apply(self, patch: Patch) -> None:
         """Give a face the remembered sharpness and grain, in place; nothing of the picture is looked at."""
-        blur = 0.0
         if self.sharpness is not None and self.rendered is not None:
-            blur = _sharpen(patch, self.rendered, self.sharpness + _SOFTER)
-        soften_colours(patch, blur)
+            _sharpen(patch, self.rendered, self.sharpness + _SOFTER)
         if self.grain is not None:
             _add_grain(patch, self.grain, self.frames)
         self.frames += 1
@@ -215,24 +213,26 @@ def _mean(old: float | None, newest: float) -> float:
     return newest if old is None else old + _NEWEST * (newest - old)
 
 
-def soften_colours(patch: Patch, blur: float = 0.0) -> None:
-    """Make the colours of a patch as soft as a camera's, in place. blur: pixels by which its luma was blurred."""
-    _blurred_by(patch.uv, patch.covered, min(float(np.hypot(_COLOURS, blur / 2)), _WIDEST), -1.0)
+def soften_colours(patch: Patch) -> None:
+    """Make the colours of a rendered patch as soft as a camera's, in place. To be called before anything of the
+    original is copied into it: else that would spread."""
+    _blurred_by(patch.uv, patch.covered, _COLOURS, -1.0)
 
 
-def _sharpen(patch: Patch, own: float, wanted: float) -> float:
-    """Change a patch whose edges are `own` pixels wide so that they are `wanted` pixels wide, in place; return the blur
-    of the luma, pixels.
+def _sharpen(patch: Patch, own: float, wanted: float) -> None:
+    """Change a patch whose edges are `own` pixels wide so that they are `wanted` pixels wide, in place.
 
     Nothing beside the mesh is mixed in: blurs are divided by the share of them that is rendered.
     """
-    if wanted <= own:
+    if wanted > own:
+        for plane, mask, sigma in (
+            (patch.y, patch.covered_luma, np.sqrt(wanted**2 - own**2)),
+            (patch.uv, patch.covered, np.sqrt(wanted**2 - own**2) / 2),
+        ):
+            if sigma > 0.2:  # a narrower Gaussian is a single pixel
+                _blurred_by(plane, mask, min(sigma, _WIDEST), -1.0)
+    else:
         _blurred_by(patch.y, patch.covered_luma, own, min(_CRISP, (own / wanted) ** 2 - 1))
-        return 0.0
-    blur = float(np.sqrt(wanted**2 - own**2))
-    if blur > 0.2:  # a narrower Gaussian is a single pixel
-        _blurred_by(patch.y, patch.covered_luma, min(blur, _WIDEST), -1.0)
-    return blur
 
 
 def _blurred_by(plane: Pixels, mask: Mask, sigma: float, amount: float) -> None:

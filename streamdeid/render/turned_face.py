@@ -40,6 +40,7 @@ from streamdeid.render.light import LightFrame
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.render.mouth import render_mouth
 from streamdeid.render.new_face import NewFace
+from streamdeid.render.scene_grain import soften_colours
 from streamdeid.render.turned_mouth import render_inside
 from streamdeid.render.turned_rim import Reach, RimProfile, covering, weights
 from streamdeid.render.turned_shape import Growth, RestingSolid, gestured
@@ -185,11 +186,7 @@ def render_turned_face(
     turned = _rendered(texture, flat, memory.rest(lit, fitting), seen, view, original, fitting, memory, margin)
     if turned is None:
         return None
-    if copied.eyes:
-        for i, lids in enumerate(_EYES):
-            with turned.only(i + 1, turned.points[lids]) as patch:
-                copy_polygon(patch, original, seen.points[lids], turned.points[lids], 1.0)
-    elif seen.iris is not None:
+    if not copied.eyes and seen.iris is not None:
         centres = irises(seen.points, turned.points, seen.iris)
         for i, lids in enumerate(_EYES):
             colours = lit_eye(lit.eyes[i], at_eye(lit.field, i, model), lit.colour)
@@ -202,7 +199,12 @@ def render_turned_face(
         skin = _cheeks(texture, model)
         across = float(np.linalg.norm(model.mean_shape[64] - model.mean_shape[60])) * view.pose.scale
         render_inside(patch, mouth, skin, across, view.gesture.smile, share * (1 - lit.mask.shown))
-        if share < 1 and copied.mouth:
+    soften_colours(turned.patch)
+    for i, lids in enumerate(_EYES if copied.eyes else ()):
+        with turned.only(i + 1, turned.points[lids]) as patch:
+            copy_polygon(patch, original, seen.points[lids], turned.points[lids], 1.0)
+    if share < 1 and copied.mouth:
+        with turned.only(MOUTH, mouth) as patch:
             render_mouth(patch, original, lips, mouth, (1 - share) * (1 - lit.mask.shown))
     return turned
 

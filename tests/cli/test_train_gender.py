@@ -49,7 +49,8 @@ class _Drawn:
         )
         hashes = {MODEL: save_model(out / MODEL, model), GALLERY: save_gallery(out / GALLERY, gallery)}
         write_hashes(out, hashes)
-        rows = [("source", "drawn | with a bar"), (train.GENDER_ROW, "none"), (train.GALLERY_ROW, "`0`")]
+        rows = [("source", "drawn | with a bar"), (train.TRAINED_ROW, "hand"), (train.GENDER_ROW, "none")]
+        rows += [(train.GALLERY_ROW, "`0`")]
         (out / train.CARD).write_text(train.card(rows), "utf-8")
         return out
 
@@ -72,10 +73,40 @@ def test_only_the_rule_changes_and_the_card_says_so(drawn: _Drawn, model: Appear
     for name in ("identities", "gender", "age", "ethnicity"):
         np.testing.assert_array_equal(getattr(old, name), getattr(new, name))
     assert rule.names.tolist() == ["female", "male"] and rule.seen.shape == (_PEOPLE, 3)
-    assert not rule.weights[:, : len(model.shape_variances)].any() and rule.weights.any()
+    assert rule.weights[:, : len(model.shape_variances)].any()
     told = (out / train.CARD).read_text("utf-8")
     assert f"| {train.GALLERY_ROW} | `{new.sha256}` |" in told and "| source | drawn | with a bar |" in told
-    assert train_gender.gender_fact(rule, new.gender.tolist()) in told and "with 2 variations" in told
+    assert train_gender.gender_fact(rule, new.gender.tolist()) in told and "up to 2 variations" in told
+    assert "| trained by | hand; the rule for gender later by `streamdeid train" in told
+    again = tmp_path / "again"
+    train.rule_anew(drawn.directory, again, drawn.detect, out)  # the way is told once
+    assert (again / train.CARD).read_text("utf-8") == told
+
+
+def test_gender_is_learnt_from_filmed_pictures_in_which_a_face_is_found(
+    drawn: _Drawn, model: AppearanceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    neutral = train.photographs(drawn.directory)[0]
+    samples = {path: annotate(path, drawn.detect) for path in neutral}
+    seen: list[NDArray[np.uint8]] = []
+
+    def detect(image: NDArray[np.uint8]) -> list[Face]:
+        seen.append(image)
+        return [] if len(seen) % 3 == 0 else drawn.detect(next(s.image for s in samples.values()))
+
+    asked: list[float] = []
+
+    def filmed(image: NDArray[np.uint8], width: float, rng: np.random.Generator) -> NDArray[np.uint8]:
+        asked.append(width)
+        return 255 - image
+
+    monkeypatch.setattr(train_gender, "filmed", filmed)
+    genders = ["female", "male"] * (_PEOPLE // 2)
+    rule = train_gender.gender_rule_of(samples, neutral, genders, model, detect)
+    assert rule is not None and len(asked) == len(seen) == 2 * _PEOPLE
+    for image, given in zip(seen[::2], samples.values(), strict=True):
+        np.testing.assert_array_equal(image, 255 - given.image)
+    assert asked[::2] == [float(np.ptp(given.points[:, 0])) for given in samples.values()]
 
 
 def test_photographs_of_others_are_refused(drawn: _Drawn, model: AppearanceModel, tmp_path: Path) -> None:
@@ -92,6 +123,9 @@ def test_photographs_of_others_are_refused(drawn: _Drawn, model: AppearanceModel
         train_gender.with_rule_anew(silent, model, samples, neutral, drawn.detect)
     (before / train.CARD).unlink()
     with pytest.raises(InputError, match="the card of these models"):
+        train.rule_anew(drawn.directory, out, drawn.detect, before)
+    (before / train.CARD).write_text("# Model card\n", "utf-8")
+    with pytest.raises(InputError, match="is not the card of trained models"):
         train.rule_anew(drawn.directory, out, drawn.detect, before)
     assert not out.exists()
 

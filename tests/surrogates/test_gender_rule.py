@@ -12,9 +12,9 @@ from streamdeid.aam.train import sample_of, texture_of_sample
 from streamdeid.aam.variations import filmed, variation
 from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
-from streamdeid.surrogates.attributes import EITHER, ELSEWHERE, GENDER_SURE, rule_for
+from streamdeid.surrogates.attributes import EITHER, ELSEWHERE, GENDER_SURE, fit_discriminant, rule_for
 from streamdeid.surrogates.gallery import Gallery
-from streamdeid.surrogates.gender_rule import learn_gender, rightness
+from streamdeid.surrogates.gender_rule import SHAPE_SHRINKAGE, SHRINKAGE, learn_gender, rightness
 from tests import simulated_faces
 from tests.drawn_faces import pose_at, scene, some_identity
 
@@ -38,8 +38,8 @@ def test_clear_people_are_told_right_and_others_are_either() -> None:
     rule = learn_gender(people, labels)
     assert rule is not None
     assert rightness(rule, labels)[1] > 0.3
-    of_men = rule.seen[np.array(labels) == "male"].mean(axis=0)
-    assert of_men[0] < 0.05  # a forced choice would be wrong about one of six
+    wrong = [rightness(rule, labels, name)[2] for name in ("female", "male")]
+    assert wrong[1] < 0.1 < wrong[0] < 0.25  # a forced choice would be wrong about one of six of both
 
 
 def test_people_are_judged_by_a_rule_that_has_not_seen_them() -> None:
@@ -73,16 +73,17 @@ def test_who_states_no_gender_is_judged_and_teaches_nothing() -> None:
     assert rightness(rule, hidden)[0] == pytest.approx(rightness(without, labels[1:])[0])
 
 
-def test_the_shipped_rule_is_right_about_donors_and_unsure_of_the_mean_face(gallery: Gallery) -> None:
+def test_the_shipped_rule_is_right_about_donors_and_takes_the_mean_face_for_no_woman(gallery: Gallery) -> None:
     rule = rule_for(gallery, "gender")
     assert rule.sure == GENDER_SURE and rule.classes == ("female", "male", EITHER)
     found = np.array([rule.estimate(y) for y in gallery.identities])
-    assert (found == gallery.gender).mean() > 0.85
+    assert (found == gallery.gender).mean() > 0.9
     assert not ((found != gallery.gender) & (found != EITHER)).any()
-    assert (rule.estimate(np.zeros(gallery.identities.shape[1]))) != "female"
+    assert rule.estimate(np.zeros(gallery.identities.shape[1])) != "female"
     assert gallery.gender_rule is not None
-    right, _, wrong = rightness(gallery.gender_rule, gallery.gender.tolist())
-    assert right > 0.65 and wrong < 0.065  # models/CARD.md
+    for name, least, most in (("female", 0.5, 0.1), ("male", 0.85, 0.02)):  # models/CARD.md
+        right, _, wrong = rightness(gallery.gender_rule, gallery.gender.tolist(), name)
+        assert right > least and wrong < most
 
 
 def test_people_before_other_cameras_are_judged_by_a_moved_border_and_drawn_faces_are_not(gallery: Gallery) -> None:
@@ -90,23 +91,33 @@ def test_people_before_other_cameras_are_judged_by_a_moved_border_and_drawn_face
     female, male = rule.names.index("female"), rule.names.index("male")
     along = rule.weights[male] - rule.weights[female]
     drawn = (rule.offsets[female] - rule.offsets[male]) / (along @ along) * along
-    assert rule.odds(drawn[None])[0] == pytest.approx(0, abs=1e-9) and rule.unsure(drawn[None]).all()
-    assert rule.estimate(drawn) == "male"
-    moved = drawn - ELSEWHERE["male"] / (along @ along) * along
-    assert rule.estimate(moved) == EITHER and not rule.unsure(moved[None]).any()
-    just = (GENDER_SURE + 0.01) / (along @ along) * along
-    assert [rule.estimate(moved - just), rule.estimate(moved + just)] == ["female", "male"]
+    one = along / (along @ along)  # adds 1 to the log odds
+    for more, sure in ((0.0, False), (GENDER_SURE - 0.01, False), (GENDER_SURE + 0.01, True)):
+        assert rule.odds((drawn + more * one)[None])[0] == pytest.approx(more, abs=1e-9)
+        assert rule.unsure((drawn + more * one)[None])[0] != sure
+    moved = drawn - ELSEWHERE["male"] * one
+    for more, told in ((-GENDER_SURE - 0.01, "female"), (0.01 - GENDER_SURE, EITHER), (0.0, EITHER)):
+        assert rule.estimate(moved + more * one) == told
+    assert [rule.estimate(moved + more * one) for more in (GENDER_SURE - 0.01, GENDER_SURE + 0.01)] == [EITHER, "male"]
 
 
-def test_the_shape_has_no_weight(gallery: Gallery, model: AppearanceModel) -> None:
-    """Landmarks of small faces are not exact enough to tell a gender by."""
-    assert gallery.gender_rule is not None
-    assert not gallery.gender_rule.weights[:, : len(model.shape_variances)].any()
-    people, labels = _people()
-    rule = learn_gender(people, labels, 1)  # they differ in the first dimension alone
-    assert rule is not None and not rule.weights[:, 0].any() and rule.weights[:, 1:].any()
-    right, _, wrong = rightness(rule, labels)
-    assert right - wrong < 0.35
+def test_the_shape_counts_a_quarter() -> None:
+    """Landmarks of small faces are not exact. People who differ in the shape as much as in the texture are told by the
+    texture; the shape alone moves a score by a quarter of what the same rule would move it by."""
+    rng = np.random.default_rng(5)
+    labels = ["female", "male"] * 20
+    side = np.where(np.array(labels) == "male", 1.5, -1.5)
+    people = [np.array([s, 0, s, 0]) + 0.8 * rng.standard_normal((4, 4)) for s in side]
+    rows = np.concatenate(people)
+    rule = learn_gender(people, labels, 2)
+    assert rule is not None
+    parts = [
+        fit_discriminant(rows[:, some], np.repeat(labels, 4).tolist(), shrinkage)
+        for some, shrinkage in ((slice(0, 2), SHAPE_SHRINKAGE), (slice(2, 4), SHRINKAGE))
+    ]
+    np.testing.assert_allclose(rule.weights[:, :2], 0.25 * parts[0].weights)
+    np.testing.assert_allclose(rule.weights[:, 2:], parts[1].weights)
+    np.testing.assert_allclose(rule.offsets, 0.25 * parts[0].offsets + parts[1].offsets)
 
 
 def test_faces_between_the_classes_are_those_nearest_to_the_border(gallery: Gallery) -> None:
@@ -143,6 +154,31 @@ def test_variations_follow_the_seed(model: AppearanceModel) -> None:
     assert not np.allclose(one, other)
 
 
+def test_every_other_variation_is_seen_in_a_mirror(model: AppearanceModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a change of light or turn two variations are left."""
+    monkeypatch.setattr(variations, "_lit", lambda texture, model, rng: texture)
+    monkeypatch.setattr(variations, "_TURN", 0.0)
+    shape, texture = model.decode(some_identity(model, 1, 0.5))
+    given = sample_of(*(lambda view: (view.rgb, view.face))(scene(model, shape, texture, pose_at(model, 200.0))))
+    found = [variation(given, model, np.random.default_rng(seed)) for seed in range(24)]
+    same = [np.allclose(one, found[0]) for one in found]
+    assert 6 <= sum(same) <= 18
+    other = found[same.index(False)]
+    assert all(np.allclose(one, found[0]) or np.allclose(one, other) for one in found)
+
+
+@pytest.mark.parametrize("name", ["_NOISE", "_SHARPENED", "_SATURATION", "_GAMMA", "_TONE", "_EXPOSURE", "_SHOWN"])
+def test_everything_that_differs_between_cameras_changes_the_picture(
+    name: str, model: AppearanceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = scene(model, *model.decode(some_identity(model, 1, 0.5)), pose_at(model, 200.0), (300, 320))
+    without = {"_NOISE": (1e-9, 1e-8), "_SHARPENED": -0.8, "_SHOWN": (1 - 1e-9, 1.0)}.get(name, 0.0)
+    before = [filmed(view.rgb, 200.0, np.random.default_rng(seed)) for seed in range(6)]
+    monkeypatch.setattr(variations, name, without)
+    after = [filmed(view.rgb, 200.0, np.random.default_rng(seed)) for seed in range(6)]
+    assert any((one != other).mean() > 0.2 for one, other in zip(before, after, strict=True))
+
+
 def test_a_filmed_photograph_shows_the_same_smaller_and_softer(
     model: AppearanceModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +190,7 @@ def test_a_filmed_photograph_shows_the_same_smaller_and_softer(
         seen = filmed(view.rgb, width, np.random.default_rng(seed))
         again = filmed(view.rgb, width, np.random.default_rng(seed))
         np.testing.assert_array_equal(seen, again)
-        assert seen.dtype == np.uint8 and seen.shape[2] == 3 and min(seen.shape[:2]) >= 159
+        assert seen.dtype == np.uint8 and seen.shape[2] == 3 and min(seen.shape[:2]) >= 160
         with monkeypatch.context() as without:  # a border
             without.setattr(variations, "_LEAST_SIDE", 0)
             seen = filmed(view.rgb, width, np.random.default_rng(seed))
