@@ -34,7 +34,7 @@ class _MeanFace:
 
 
 @pytest.mark.parametrize(("strict", "level"), [(False, Level.SOFT), (True, Level.SOLID)])
-@pytest.mark.parametrize(("drawing", "width"), [("render_surrogate", 120.0), ("render_posed_face", 23.0)])
+@pytest.mark.parametrize(("drawing", "width"), [("render_surrogate", 120.0), ("render_posed_face", 9.0)])
 def test_what_cannot_be_drawn_is_hidden_as_asked(
     model: AppearanceModel,
     fitting: FitModel,

@@ -24,6 +24,7 @@ from streamdeid.protect.levels import (
     Cause,
     Level,
     Steps,
+    as_rendered,
     recognisable,
     severities,
     shows_a_face,
@@ -319,7 +320,23 @@ def test_a_signal_that_wavers_about_its_threshold_does_not_flicker() -> None:
     steps(GOOD)
     wavering = [steps({**GOOD, Cause.SMALL: 0.92 if i % 10 else 1.08}) for i in range(40)]
     assert wavering == [Cause.SMALL] * 40
-    assert [steps({**GOOD, Cause.SMALL: 0.8}) for _ in range(6)][-1] is None
+    assert [steps({**GOOD, Cause.SMALL: 0.8}) for _ in range(10)][-1] is None
+
+
+@pytest.mark.parametrize(("small", "frames"), [(0.41, 5), (0.42, 9)])
+def test_a_face_too_small_to_know_anybody_by_waits_longer(small: float, frames: int) -> None:
+    steps, good = Steps(), {**GOOD, Cause.SMALL: small}
+    assert steps({**good, Cause.TURNED: 1.2}) is Cause.TURNED
+    got = [steps(good) for _ in range(12)]
+    assert got == [Cause.TURNED] * (frames - 1) + [None] * (13 - frames)
+
+
+def test_a_face_is_rendered_on_landmarks_too_small_to_know_anybody_by(seen: Observation, areas: Areas) -> None:
+    centre = seen.points.mean(axis=0)
+    for width, known, shown in ((25, True, True), (23, False, True), (11, False, True), (9, False, False)):
+        one = replace(seen, points=centre + (seen.points - centre) * (width / seen.width))
+        found = severities(one, areas)
+        assert (found[Cause.SMALL] <= 1) == known and (as_rendered(found, one)[Cause.SMALL] <= 1) == shown
 
 
 def test_the_gravest_cause_is_named() -> None:

@@ -121,12 +121,15 @@ def test_who_gets_no_surrogate_is_redacted(fitting: FitModel, drawn: Drawn) -> N
     assert detail(done.planes, middle(one)) < 1.5 < 4 < detail(one.planes, middle(one))
 
 
-def test_a_small_face_is_somebody_new_after_a_while_and_posed(fitting: FitModel, drawn: Drawn) -> None:
-    one = drawn(width=21.0)
+@pytest.mark.parametrize(("width", "level"), [(21.0, OWN), (9.0, POSED)])
+def test_a_small_face_is_somebody_new_after_a_while_and_a_tiny_one_is_posed(
+    fitting: FitModel, drawn: Drawn, width: float, level: str
+) -> None:
+    one = drawn(width=width)
     filmed = Filmed(fitting)
     shown = [filmed.show(one.planes, track(one.face)).redactions[0] for _ in range(13)]
-    assert [(redaction.level, redaction.person) for redaction in shown] == [(SOFT, 0)] * 11 + [(POSED, 1)] * 2
-    assert filmed.causes == {Cause.NOBODY: 11, Cause.SMALL: 2}
+    assert [(redaction.level, redaction.person) for redaction in shown] == [(SOFT, 0)] * 11 + [(level, 1)] * 2
+    assert filmed.causes == {Cause.NOBODY: 11} | ({} if level == OWN else {Cause.SMALL: 2})
 
 
 def test_a_face_whose_landmarks_are_astray_keeps_its_pose_and_is_redacted_then(fitting: FitModel, drawn: Drawn) -> None:
@@ -222,7 +225,7 @@ def test_a_posed_face_takes_the_tone_of_the_skin_but_a_strict_one_nothing_at_all
     fitting: FitModel, drawn: Drawn
 ) -> None:
     """The pixels of the whole head are exchanged; pose and person stay."""
-    one = drawn(width=22.0, centre=(300.0, 165.0))
+    one = drawn(width=9.5, centre=(300.0, 165.0))
     where = inside(head_of(one.face.box, one.points, SIZE), 0.99)
     dark = one.planes.copy()
     dark.y[where] = dark.y[where] // 3
