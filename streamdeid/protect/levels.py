@@ -80,7 +80,10 @@ TRUE_LANDMARKS = frozenset({Cause.OCCLUDED, Cause.BLURRED})
 """Causes that put no doubt on where the landmarks are: a known face is rendered on its landmarks all the same."""
 _SMALLEST, _SMALLEST_SHOWN = 24.0, 10.0
 """Width of a face in pixels below which nobody is known by it, and below which its landmarks are of no use. Between the
-two landmarks that lie at the second network's points are true enough to render a face on, and not to tell who it is."""
+two, landmarks that lie where the detector saw the face, and at a second network's points where it was asked, are true
+enough to render a face on, and not to tell who it is. By eye on LFPW (32 faces each of 13, 16 and 22 pixels) and two
+clips that chose it; of 479 such faces there at most a quarter of the pixels in the middle of a labelled box are as they
+were (9 % on average), of faces of 26 to 50 pixels 15 % (8 on average)."""
 _YAW, _PITCH = 0.85, 0.7
 """Radians of yaw and pitch beyond which the frontal model no longer fits a turned head."""
 _YAW_SOLID, _SOLID_WIDTH = 1.12, 60.0
