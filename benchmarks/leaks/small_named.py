@@ -13,7 +13,7 @@ attacks`, and the landmarks those of the original.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of, positive
 from streamdeid.aam.photographs import Photograph, listed, read_photograph, reduced
+from streamdeid.lab.picture_attacks.attack_pictures import WIDTH
 from streamdeid.lab.picture_attacks.laboratory import Subjects, described, key_of, known_to
 from streamdeid.lab.picture_attacks.other_photographs import people_rows, read_people
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet, black_hull, originals, published
@@ -31,8 +32,6 @@ from streamdeid.runs.parts import photograph_detector, still_detector
 from streamdeid.surrogates.models import Models, load_models
 from streamdeid.surrogates.surrogate import SAMPLED
 
-_WIDTH = 200.0
-"""Width to which faces are reduced before anything else, as in `evaluate attacks`."""
 _SEED = 826
 
 
@@ -49,18 +48,14 @@ def sets_of(photographs: Sequence[Photograph], models: Models, keys: int) -> Ite
 
 
 def rows_of(
-    attacker: NamedRecogniser,
-    note: str,
-    filtered: Sequence[Photograph],
-    known: Sequence[Photograph],
-    models: Models,
-    keys: int,
+    attackers: Sequence[NamedRecogniser], sets: Mapping[str, PictureSet], known: Sequence[Photograph]
 ) -> Iterator[dict[str, str]]:
-    """What an attacker names of each set of photographs of one size."""
-    held = known_to(attacker, known)
-    for name, given in sets_of(filtered, models, keys):
-        cells = score(described(attacker, given), given.people, held, np.random.default_rng(_SEED)).cells()
-        yield {"recogniser": attacker.name, "photographs": note, "pictures": name, "rank-1": cells[0], "1e-2": cells[2]}
+    """What each attacker names of each set of photographs of one size."""
+    for attacker in attackers:
+        held = known_to(attacker, known)
+        for name, given in sets.items():
+            cells = score(described(attacker, given), given.people, held, np.random.default_rng(_SEED)).cells()
+            yield {"recogniser": attacker.name, "pictures": name, "rank-1": cells[0], "1e-2": cells[2]}
 
 
 def main(argv: list[str]) -> int:
@@ -78,23 +73,24 @@ def main(argv: list[str]) -> int:
 
         def read(name: str) -> list[Photograph]:
             found = (read_photograph(p, f"{name}/{p.stem}", e, detect) for e, p in listed(arguments.faces / name))
-            return [reduced(one, _WIDTH) for one in found if one is not None]
+            return [reduced(one, WIDTH) for one in found if one is not None]
 
         subjects = Subjects(tuple(read("canada")), tuple(read("london")))
         sides = [("the very ones", subjects.unseen, subjects.known)]
         if arguments.people is not None:
             people = read_people(people_rows(arguments.people), arguments.faces, detect)
-            held = tuple(reduced(one, _WIDTH) for one in people.held)
-            filtered = tuple(reduced(one, _WIDTH) for one in people.filtered)
+            held = tuple(reduced(one, WIDTH) for one in people.held)
+            filtered = tuple(reduced(one, WIDTH) for one in people.filtered)
             sides.append(("other ones", filtered, (*held, *subjects.neutral_donors)))
         gallery = originals(subjects.known, "gallery")
         attackers, _ = recognisers((gallery.pictures, gallery.landmarks), models.fitting.model, detect, None)
         rows = [
-            {"width": f"{width:g}", **row}
+            {"width": f"{width:g}", "photographs": note, **row}
             for width in arguments.widths
             for note, some, known in sides
-            for attacker in attackers
-            for row in rows_of(attacker, note, small(some, width), small(known, width), models, arguments.keys)
+            for row in rows_of(
+                attackers, dict(sets_of(small(some, width), models, arguments.keys)), small(known, width)
+            )
         ]
     print(as_json(rows) if arguments.json else markdown(list(rows[0]), [list(row.values()) for row in rows]))
     return 0

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import cv2
@@ -23,11 +22,9 @@ from numpy.typing import NDArray
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of, positive
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.photographs import pictures_in
-from streamdeid.aam.train import sample_of, texture_of_sample
+from streamdeid.aam.photographs import NEUTRAL, Detect, identity_of, photograph_of, pictures_in
 from streamdeid.aam.variations import filmed
 from streamdeid.core.arrays import Points
-from streamdeid.core.faces import Face
 from streamdeid.runs.parts import photograph_detector, still_detector
 from streamdeid.surrogates.attributes import EITHER, GENDER, rule_for
 from streamdeid.surrogates.models import load_models
@@ -36,8 +33,6 @@ LABELS = Path(__file__).parent / "labels" / "lfpw_gender.csv"
 _SEED = 2026
 _ABOUT = 1.0
 """Picture about a face that is kept, widths of the face to every side."""
-
-Detect = Callable[[NDArray[np.uint8]], Sequence[Face]]
 
 
 def labelled(faces: Path) -> dict[str, list[tuple[Path, str]]]:
@@ -68,11 +63,10 @@ def vectors_of(path: Path, each: int, model: AppearanceModel, detect: Detect) ->
     x1, y1 = (high + _ABOUT * width).astype(int)
     found = []
     for which in range(each):
-        seen = filmed(image[y0:y1, x0:x1], width, np.random.default_rng((_SEED, which, len(path.stem))))
-        faces = [face for face in detect(seen) if face.landmarks is not None]
-        if faces:
-            given = sample_of(seen, max(faces, key=lambda face: face.score), path.stem)
-            found.append(model.identity(given.points, texture_of_sample(given, model.mean_shape, model.table)))
+        rng = np.random.default_rng((_SEED, which, len(path.stem)))
+        seen = photograph_of(filmed(image[y0:y1, x0:x1], width, rng), path.stem, NEUTRAL, detect)
+        if seen is not None:
+            found.append(identity_of(seen, model))
     return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.train import Sample, sample_of, texture_of_sample
+from streamdeid.aam.train import Sample, identity_of_sample, sample_of
 from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face
 from streamdeid.errors import InputError
@@ -130,8 +130,7 @@ def reduced(photograph: Photograph, width: float) -> Photograph:
 
 def identity_of(photograph: Photograph, model: AppearanceModel) -> Points:
     """Identity vector, float64 (d,), of a photograph."""
-    sample = photograph.sample
-    return model.identity(sample.points, texture_of_sample(sample, model.mean_shape, model.table))
+    return identity_of_sample(photograph.sample, model)
 
 
 def read_labels(directory: Path) -> dict[str, dict[str, str]]:

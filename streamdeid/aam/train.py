@@ -160,6 +160,11 @@ def pairs_of(shapes: Points, smiles: Sequence[tuple[int, int]]) -> tuple[Points,
     return shapes[rest], shapes[smiling]
 
 
+def identity_of_sample(given: Sample, model: AppearanceModel) -> Points:
+    """Identity vector, float64 (d,), of a sample."""
+    return model.identity(given.points, texture_of_sample(given, model.mean_shape, model.table))
+
+
 def texture_of_sample(given: Sample, mean_shape: Points, table: WarpTable) -> Pixels:
     """Texture (n, 3) of a photograph, area-reduced first so that fine detail does not alias."""
     shrink = min(1.0, 1.25 * align(given.points, mean_shape).scale)

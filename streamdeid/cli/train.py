@@ -22,7 +22,7 @@ from streamdeid.aam.procrustes import align
 from streamdeid.aam.reconstruction import ReconstructionError, reconstruction_error
 from streamdeid.aam.same_space import in_space_of
 from streamdeid.aam.smile import amounts_left_out
-from streamdeid.aam.train import Annotate, Sample, TrainingSettings, annotate, pairs_of, texture_of_sample, train
+from streamdeid.aam.train import Annotate, Sample, TrainingSettings, annotate, identity_of_sample, pairs_of, train
 from streamdeid.cli.inputs import make_directory
 from streamdeid.cli.train_gender import gender_fact, gender_rule_of, with_rule_anew
 from streamdeid.core.atomic_file import check_paths, write_whole
@@ -322,9 +322,7 @@ def same_donors(old: Gallery, new: Gallery) -> Gallery:
 
 def gallery_of(neutral: Sequence[Sample], donors: Sequence[Donor], model: AppearanceModel) -> Gallery:
     """The gallery of the identity vectors of neutral photographs, with their donors' labels."""
-    identities = np.stack(
-        [model.identity(s.points, texture_of_sample(s, model.mean_shape, model.table)) for s in neutral]
-    )
+    identities = np.stack([identity_of_sample(each, model) for each in neutral])
     return Gallery(
         identities,
         np.array([d.gender for d in donors]),

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.train import Annotate, Sample, sample_of, texture_of_sample
+from streamdeid.aam.photographs import photograph_of
+from streamdeid.aam.train import Annotate, Sample, identity_of_sample
 from streamdeid.aam.variations import filmed, variation
 from streamdeid.core.arrays import Points
 from streamdeid.errors import InputError
@@ -34,8 +35,7 @@ def with_rule_anew(
     if len(neutral) != len(gallery.identities):
         raise InputError(f"{len(neutral)} neutral photographs are not those of {len(gallery.identities)} donors")
     for row, path in enumerate(neutral):
-        given = samples[path]
-        y = model.identity(given.points, texture_of_sample(given, model.mean_shape, model.table))
+        y = identity_of_sample(samples[path], model)
         if int(np.linalg.norm(gallery.identities - y, axis=1).argmin()) != row:
             raise InputError(f"{path} is not the photograph of donor {row + 1} of these models")
     rule = gender_rule_of(samples, neutral, gallery.gender.tolist(), model, detect)
@@ -56,21 +56,20 @@ def gender_rule_of(
 
     genders: of the people of the neutral photographs, empty where not stated.
     """
+    if not can_learn(genders):
+        return None
     own: dict[str, list[Points]] = {path.stem: [] for path in neutral}
-    for number, (path, given) in enumerate(samples.items() if can_learn(genders) else ()):
+    for number, (path, given) in enumerate(samples.items()):
         if path.stem not in own:
             continue
-        texture = texture_of_sample(given, model.mean_shape, model.table)
-        own[path.stem].append(model.identity(given.points, texture))
+        own[path.stem].append(identity_of_sample(given, model))
         width = float(np.ptp(given.points[:, 0]))
         for which in range(VARIATIONS):
             rng = np.random.default_rng((_VARIED, number, which))
-            image = filmed(given.image, width, rng)
-            faces = [face for face in detect(image) if face.landmarks is not None]
-            if faces:  # not in the darkest and smallest of them
-                surest = max(faces, key=lambda face: face.score)
-                own[path.stem].append(variation(sample_of(image, surest, path.stem), model, rng))
-    people = [np.stack(own[path.stem]) for path in neutral] if can_learn(genders) else []
+            seen = photograph_of(filmed(given.image, width, rng), path.stem, path.parent.name, detect)
+            if seen is not None:  # as in the darkest and smallest of them
+                own[path.stem].append(variation(seen.sample, model, rng))
+    people = [np.stack(own[path.stem]) for path in neutral]
     return learn_gender(people, genders, len(model.shape_variances))
 
 

@@ -145,7 +145,7 @@ _LEAVE = 0.88
 _STEADY, _STEADY_SMALL = 5, 9
 """Frames for which a face must deserve a better level before it gets that level, and the same for one that is too small
 to know anybody by: its landmarks are often lost, or astray, for a frame. With 5 for all, levels change 4.7 times in 100
-faces of street_next instead of 3.3, in cctv_classroom 3.9 times instead of 2.6."""
+faces of street_next instead of 3.9, in cctv_classroom 3.9 times instead of 2.7."""
 
 
 def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, float]:
@@ -247,7 +247,8 @@ class Steps:
         self, found: Mapping[Cause, float], coming: Iterable[Mapping[Cause, float] | None] = ()
     ) -> Cause | None:
         """Why a known face with these severities is to be posed; None when it is rendered on its landmarks. coming: the
-        severities in the next frames, None for a frame without landmarks; of these `_STEADY` - 1 count."""
+        severities in the next frames, None for a frame without landmarks; one fewer of these count than
+        a face must be good for (`_STEADY`)."""
         known = self._cause is not None or self._good > 0
         steady = _STEADY if found.get(Cause.SMALL, 0.0) <= _SMALLEST_SHOWN / _SMALLEST else _STEADY_SMALL
         self._held = _against(found, self._held)

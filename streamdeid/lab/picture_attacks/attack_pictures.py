@@ -52,7 +52,7 @@ from streamdeid.protect.mask_faces import MASKS
 from streamdeid.surrogates.choice import SAMPLED, SurrogateSettings
 from streamdeid.surrogates.gallery import Gallery
 
-_WIDTH = 300.0
+WIDTH = 300.0
 """Width in pixels to which faces are reduced: twice what the recognisers look at."""
 _ATTACKERS_KEY = 100
 """Number of the attacker's key: no session under attack has it."""
@@ -139,7 +139,7 @@ def attack_pictures(
 
 def _reduced(photographs: Sequence[Photograph], people: int | None) -> tuple[Photograph, ...]:
     kept = sorted({photograph.person for photograph in photographs})[:people]
-    return tuple(reduced(photograph, _WIDTH) for photograph in photographs if photograph.person in kept)
+    return tuple(reduced(photograph, WIDTH) for photograph in photographs if photograph.person in kept)
 
 
 def _fewer(people: PhotographedPeople, most: int | None) -> PhotographedPeople:
