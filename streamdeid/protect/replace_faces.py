@@ -23,6 +23,7 @@ from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import RecordedTrack
 from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
+from streamdeid.protect.fading import KEPT, Fading
 from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import FACES, Cause, Level, as_rendered, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown, place_of
@@ -80,6 +81,7 @@ class ReplaceFaces:
         self._poses = HeldPoses()
         self._provisional = ProvisionalFaces(surrogates if isinstance(surrogates, ProvisionalChoice) else None)
         self._memories: dict[int, SoftMemory] = {}
+        self._fading = Fading(0.0 if strict else KEPT)
         self._chosen: dict[int, Chosen] = {}
         self._identities: dict[int, Points] = {}
         """By person: y (d,), for as long as the person is known."""
@@ -126,13 +128,18 @@ class ReplaceFaces:
         frame, out = pending.frame, pending.frame.planes.copy()
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
         self._posed.keep(plan.tracklet for plan in plans)
+        self._fading.begin(frame.time)
         for plan in sorted((one for one in plans if one.level not in FACES), key=lambda one: one.head.area):
             self._redact(out, frame, plan, plans)
+            self._fading.fade(out, plan.track, _box(plan, plan.level), plan.level)
         redactions = []
         for plan in sorted(plans, key=_width):
             level = self._show(out, frame, plan, plans)
+            if plan.level in FACES:
+                self._fading.fade(out, plan.track, _box(plan, level), level)
             shown = plan.person if level in FACES else 0
             redactions.append(Redaction(plan.track.number, _box(plan, level), level.label, shown))
+        self._fading.publish(out, frame.time, pending.filled)
         return DeidentifiedFrame(out, frame.time, frame.index, tuple(redactions))
 
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
