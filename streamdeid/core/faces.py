@@ -130,7 +130,7 @@ class Track:
     missed: int
     """Frames since the detector last saw the person; 0 when it does now."""
     ambiguous: bool
-    """True while association is ambiguous (people crossing): no own face may be shown."""
+    """True while association is ambiguous (people crossing): no own face may be shown, but one of before that fades."""
     near: bool = False
     """Whether another track, which was once surely a face, is or may be within half a face of this one."""
     sides: tuple[float, float] | None = None

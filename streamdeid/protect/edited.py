@@ -87,9 +87,8 @@ class Edited:
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The inner de-identifier's frame with the regions filled as the last step."""
-        boxes = self._edits(pending.frame.index).regions
-        pending.filled += tuple(boxes)
         done = self._inner.render(pending, plans)
+        boxes = self._edits(pending.frame.index).regions
         planes = done.planes
         for box in boxes:
             planes = solid_fill(planes, box, roundness=0.0)

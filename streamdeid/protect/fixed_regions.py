@@ -42,7 +42,6 @@ class FixedRegions:
         Raises SettingsError when a region lies outside the picture, and what the inner de-identifier raises.
         """
         boxes = [_on(region, pending.frame) for region in self._regions]
-        pending.filled += tuple(boxes)
         done = self._inner.render(pending, plans)
         planes = done.planes
         for box in boxes:

@@ -31,7 +31,7 @@ class Level(enum.IntEnum):
     POSED = 2
     """The person's surrogate, rendered rigidly at a pose, over the whole face."""
     SOFT = 3
-    """A soft redaction, with no face in it."""
+    """A soft redaction, with no face in it but one that fades (`fading`)."""
     SOLID = 4
     """One colour: with `--strict`, and where the soft redaction cannot be computed."""
     MASK = 5

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from streamdeid.core.arrays import Box
 from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
@@ -78,8 +77,6 @@ class PendingFrame(Generic[Origin]):
     """By track: a face that was recognised beyond doubt, and the number of its person on the whitelist."""
     left: set[int] = field(default_factory=set)
     """Tracks that stay unprotected; known once the frame is settled."""
-    filled: tuple[Box, ...] = ()
-    """Regions, pixels, that are filled once the frame is rendered: what lies in them is not published."""
     standings: Mapping[int, Standing] = field(default_factory=dict)
     """By track that is due: what is settled about it, for `decide`."""
 

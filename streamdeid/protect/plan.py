@@ -15,6 +15,7 @@ import numpy as np
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import FACES, Cause, Level
@@ -66,6 +67,17 @@ class Plan:
             return self.head
         (x, y), (across, down) = self.rim.mean(axis=0), np.ptp(self.rim, axis=0) / 2
         return Head(float(x), float(y), float(across), float(down))
+
+    def replaced(self, level: Level) -> Points | None:
+        """Corners (n, 2), pixels, of a region in which nothing of the original is left when this was rendered as an own
+        face or softly redacted; None at other levels, and where something before a face may have stayed visible."""
+        if level is Level.SOFT:
+            ellipse: Points = self.head.places(np.ones(1), np.linspace(0, 2 * np.pi, 48, endpoint=False))[0]
+            return ellipse
+        if level is Level.OWN_FACE and self.measured is not None and self.measured.opening is None:
+            outline: Points = self.measured.seen.raw[OUTLINE]
+            return outline
+        return None
 
 
 Plans = Sequence[Plan]

@@ -38,10 +38,12 @@ class PosedFaces:
         """By track: what is replaced of the heads of one frame, where a posed face lies near."""
         self._boxes: dict[int, Box] = {}
         """By track: a box that holds what is replaced of the heads of one frame."""
+        self._regions: dict[int, Points] = {}
+        """By track: the region in which the posed face of this frame was rendered."""
 
     def keep(self, tracklets: Iterable[int]) -> None:
         """Begin a frame: keep what is remembered of these tracklets, and drop all else."""
-        self._heads, self._boxes = {}, {}
+        self._heads, self._boxes, self._regions = {}, {}, {}
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
 
     def render(self, out: Planes, lit: Planes, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
@@ -57,7 +59,14 @@ class PosedFaces:
             return [self._barred(other) for other in others if _touches(self._bounds(other), corners)]
 
         memory = self._memories[plan.tracklet]
-        return render_posed_face(out, lit, _head(plan.posed), face, self._frame, memory, near) is not None
+        region = render_posed_face(out, lit, _head(plan.posed), face, self._frame, memory, near)
+        if region is not None:
+            self._regions[plan.track.number] = region
+        return region is not None
+
+    def region(self, track: int) -> Points | None:
+        """The region (n, 2), pixels, in which a track's posed face was rendered in this frame; None without one."""
+        return self._regions.get(track)
 
     def _barred(self, plan: Plan) -> Points:
         """What is replaced of a head that shows a face, or of the redaction in its stead: convex, (n, 2). Nothing is

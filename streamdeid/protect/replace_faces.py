@@ -129,18 +129,16 @@ class ReplaceFaces:
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
         self._posed.keep(plan.tracklet for plan in plans)
         self._fading.begin(frame.time)
-        for plan in sorted((one for one in plans if one.level not in FACES), key=lambda one: one.head.area):
-            self._redact(out, frame, plan, plans)
-            self._fading.fade(out, plan.track, _box(plan, plan.level), plan.level)
-        redactions = []
-        for plan in sorted(plans, key=_width):
-            level = self._show(out, frame, plan, plans)
-            if plan.level in FACES:
-                self._fading.fade(out, plan.track, _box(plan, level), level)
-            shown = plan.person if level in FACES else 0
-            redactions.append(Redaction(plan.track.number, _box(plan, level), level.label, shown))
-        self._fading.publish(out, frame.time, pending.filled)
-        return DeidentifiedFrame(out, frame.time, frame.index, tuple(redactions))
+        hidden = sorted((one for one in plans if one.level not in FACES), key=lambda one: one.head.area)
+        done: dict[int, Redaction] = {}
+        for plan in (*hidden, *sorted((one for one in plans if one.level in FACES), key=_width)):
+            level, number = self._show(out, frame, plan, plans), plan.track.number
+            region = self._posed.region(number) if level is Level.POSED else plan.replaced(level)
+            self._fading.fade(out, plan.track, level, region)
+            done[number] = Redaction(number, _box(plan, level), level.label, plan.person if level in FACES else 0)
+        self._fading.end(out, frame.time)
+        redactions = tuple(done[plan.track.number] for plan in sorted(plans, key=_width))
+        return DeidentifiedFrame(out, frame.time, frame.index, redactions)
 
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
         """Whether no rule at all speaks against what was just observed of a track in a frame."""
@@ -291,7 +289,7 @@ class ReplaceFaces:
     def _show(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> Level:
         """Render what one of the plans shows, in place. Returns the level that came of it."""
         if plan.level not in FACES:
-            return plan.level
+            return self._redact(out, frame, plan, plans)
         if plan.face is None:
             raise FailedClosed("a face was to be rendered that nobody has")
         with _or_redacted():

@@ -24,6 +24,7 @@ from streamdeid.core.protocols import Detector
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.protect.choices import Choice
 from streamdeid.protect.edited import Edited, FacesOfPersons
+from streamdeid.protect.fading import LONGEST
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.report.redaction_report import EditCounts, FileSide, ReviewReport
@@ -142,7 +143,8 @@ class ReviewedFile:
     def touched_since(self, held: tuple[Edit, ...]) -> list[tuple[int, int]]:
         """Spans of frames whose picture may differ from the picture in an output that holds these edits."""
         assert self.analysis is not None
-        return self._applied.touched_since(Applied(self._places, held))
+        spans = self._applied.touched_since(Applied(self._places, held))
+        return [(first, last + LONGEST) for first, last in spans]  # what was shown fades
 
     def reviewed(self) -> Reviewed:
         """How the analysis and the edits change the parts of the stream."""

@@ -21,7 +21,6 @@ from streamdeid.core.kernel_cache import caches, copy_entries
 from streamdeid.core.mesh_triangles import TRIANGLES
 from streamdeid.errors import OutputError
 from streamdeid.observe.outline import reaching
-from streamdeid.protect.fading import KEPT, mix
 from streamdeid.protect.soft_redaction import SoftMemory, head_of, soft_redaction
 from streamdeid.render.scene_grain import SceneGrain
 from streamdeid.render.turned_rim import Reach, RimProfile, covering
@@ -104,9 +103,7 @@ def warm_up(cache: Path | None = None) -> WarmUp:
 
 
 def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
-    """Run what the synthetic people do not need: for quick motion, turned heads, a camera with grain, and a level that
-    changes."""
-    mix(planes.copy(), planes, (8.0, 8.0, 24.0, 24.0), (0.0, 0.0), KEPT)
+    """Run what the synthetic people do not need: for quick motion, turned heads, and a camera with grain."""
     shape, solid, yaw = fitting.model.mean_shape, fitting.solid, 0.6
     reaching(shape, (1.3 * shape,), (1.3 * shape,), float(np.ptp(shape[:, 0])))
     turn = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
