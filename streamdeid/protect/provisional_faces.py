@@ -7,8 +7,9 @@ sights of the own face is worse than a redaction. A person who turns out to be n
 (`surrogates.choice`). A person who is recognised changes to the old face in four tenths of a second. While it is
 unclear who a tracklet shows, several people may have shown its face; then nobody keeps it.
 
-A known person whose track becomes ambiguous (somebody passes) shows no face, which is a redaction for some frames (the face of before fades in it). In a
-doubt of half a second and more the track shows a provisional face, and changes to the own one after it.
+A known person whose track becomes ambiguous (somebody passes) shows no face, which is a redaction for some frames, in
+which the face of before fades. In a doubt of half a second and more the track shows a provisional face, and changes to
+the own one after it.
 """
 
 from __future__ import annotations

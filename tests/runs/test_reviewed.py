@@ -38,6 +38,7 @@ from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import InputError, OutputError, SettingsError
+from streamdeid.protect.fading import LONGEST
 from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plan
@@ -53,7 +54,7 @@ from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.source import FileSource
-from streamdeid.video.files.spliced import Segment
+from streamdeid.video.files.spliced import Segment, segments_of
 from tests.analysis.old_analysis import write_version_1
 from tests.analysis.small_analyses import analysis_of, decision
 from tests.synthetic_video import encode
@@ -298,6 +299,15 @@ def test_places_regions_and_false_redactions(recording: Recording) -> None:
 
 def _soft(track: int, person: int, tracklet: int = 1) -> RecordedDecision:
     return decision(track, tracklet, person, (10.0, 10.0, 50.0, 50.0), "soft redaction")
+
+
+@pytest.mark.parametrize(("last", "rendered"), [(19 - LONGEST, 20), (20 - LONGEST, 40)])
+def test_what_an_edit_touches_goes_on_for_as_long_as_what_was_shown_fades(
+    recording: Recording, last: int, rendered: int
+) -> None:
+    assert [one.first for one in segments_of(recording.output)] == [0, 20, 40]
+    done = recording.edited(CoverRegion((8.0, 8.0, 40.0, 40.0), Span(0, last)))
+    assert done.review is not None and done.review.frames_rendered == rendered
 
 
 def test_people_are_counted_alike_however_they_were_rendered() -> None:
