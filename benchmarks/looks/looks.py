@@ -8,7 +8,8 @@ mesh 48 pixels wide and up, in every tenth frame; those shown posed or at a lowe
 in such a box is measured). Medians over the faces of a clip of: colour and shading error of plain skin
 (`skin_looks.py`, natural logs; `level`: lighter above 0); step across the rim over the original's at chin, cheeks and
 forehead (`edge_steps.py`; luma, `colour` for all three together, `seam`: the step that was not there); relief of the
-skin, sharpness and grain over the original's (`relief.py`, `sharpness.py`). From every frame, against landmarks
+skin, sharpness and grain over the original's (`relief.py`, `sharpness.py`); brightness and saturation of eyes, brows
+and lips over the original's, each beside its skin (`feature_tones.py`). From every frame, against landmarks
 detected again on the output: flicker over the original's (`flicker.py`), and for people of 25 frames and more the
 correlation of gaze across, gaze up and down, mouth width and opening and the lift of the corners of the mouth
 (`corners`), as `expression` does, and of each the spread of the output over the original's; means by frames, and where
@@ -35,6 +36,7 @@ from benchmarks.clips import KEY, VIDEOS, as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.looks.edge_steps import SECTORS, EdgeStep, edge_steps
 from benchmarks.looks.face_pairs import Corners, cut, face_width, filled, mesh_of
+from benchmarks.looks.feature_tones import FEATURES, Tone, feature_tones
 from benchmarks.looks.flicker import Flicker
 from benchmarks.looks.head_geometry import counterpart, features, gaze, upright
 from benchmarks.looks.relief import relief, relief_ratio
@@ -90,6 +92,7 @@ class Measured:
     sharpness: list[float] = field(default_factory=list)
     grain: list[float] = field(default_factory=list)
     relief: list[float] = field(default_factory=list)
+    tones: list[dict[str, Tone]] = field(default_factory=list)
     people: defaultdict[int, Moves] = field(default_factory=lambda: defaultdict(Moves))
 
     def look(self, planes: tuple[Planes, Planes], points: Points, others: Sequence[Corners]) -> None:
@@ -104,6 +107,7 @@ class Measured:
             return
         self.skin.append(skin)
         self.relief.append(relief_ratio(*relief(pair, mask)))
+        self.tones.append(feature_tones(pair, mask))
         mask = at_own_size(mask, whole)
         self.sharpness.append(sharpness(whole, mask))
         self.grain.append(grain_ratio(*grain(whole, mask)))
@@ -122,6 +126,10 @@ class Measured:
         row["shading worst"] = float(np.percentile([s.shading for s in self.skin], 90)) if self.skin else None
         row |= edge_row(self.edges)
         row["relief"] = _median(self.relief)
+        for name in FEATURES:
+            seen = [one[name] for one in self.tones if name in one]
+            row[f"{name} bright"] = _median(one.brightness for one in seen)
+            row[f"{name} vivid"] = _median(one.saturation for one in seen)
         row["sharpness"], row["grain"] = _median(self.sharpness), _median(self.grain)
         row["flicker"] = _weighted((moves.flicker.ratio, len(moves.output)) for moves in self.people.values())
         followed = [moves for moves in self.people.values() if len(moves.output) >= LEAST_FRAMES]

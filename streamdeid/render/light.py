@@ -33,6 +33,7 @@ from streamdeid.render.feature_tones import FLOOR, FeatureTones, brownness
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.nose_flanks import NoseFlanks
 from streamdeid.render.robust_fit import middle_of, robust_fit
+from streamdeid.render.shade_colour import shade_colour
 from streamdeid.render.sockets import Sockets
 from streamdeid.render.soft_skin import SoftSkin, laid, soft_level
 
@@ -272,8 +273,11 @@ def static_light(
     there = np.log(neutral + FLOOR) - (bright[:, :, None] + tint)[at]
     field = np.asarray(bright[:, :, None] + tint + shade, np.float32)
     darker = light.sockets.darker(neutral, face.small_texture * np.exp(field[at]), well)
+    field += np.float32(darker) * light.sockets.studio[:, :, None]
+    lit, seen = face.small_texture * np.exp(field[at]), light.bright * well[light.fitted]
+    field += shade_colour(lit, light.soft_skin(lit), person, light.fitted, seen, light.table)
     return StaticLight(
-        field + np.float32(darker) * light.sockets.studio[:, :, None],
+        field,
         towards / max(float(np.linalg.norm(towards)), 1e-6),
         light.features.brow_factor(face.small_texture, hair),
         light.features.lip_shift(there, face.small_texture, well),

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
-from benchmarks.looks import edge_steps, face_pairs, looks, relief, sharpness, sheets, skin_looks
+from benchmarks.looks import edge_steps, face_pairs, feature_tones, looks, relief, sharpness, sheets, skin_looks
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Pixels
@@ -75,6 +75,24 @@ def test_dirt_is_read_as_relief_and_neither_light_nor_nothing_is(
     blotches = np.exp(depth * blotches / blotches.std())[:, :, None]
     ratio = relief.relief_ratio(*relief.relief(_edited(pair, lambda p, _: p * blotches), skin_looks.plain_skin(pair)))
     assert ratio > 1.3 if seen else ratio == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("name", feature_tones.FEATURES)
+def test_the_tone_of_a_feature_is_read_beside_the_skin(drawn: Scene, name: str) -> None:
+    pair = _pair(drawn)
+    skin = skin_looks.plain_skin(pair)
+    same = feature_tones.feature_tones(_edited(pair, lambda picture, _: 0.7 * picture), skin)
+    assert {one: (tone.brightness, tone.saturation) for one, tone in same.items()} == {
+        one: pytest.approx((1, 1), abs=0.02) for one in feature_tones.FEATURES
+    }
+    grey = pair.before.mean(axis=2, keepdims=True)
+    mask = np.zeros(pair.before.shape[:2], np.uint8)
+    for part in feature_tones.FEATURES[name]:
+        cv2.fillConvexPoly(mask, cv2.convexHull(np.round(pair.points[part]).astype(np.int32)), (1,))
+    mask = cv2.dilate(mask, np.ones((9, 9)))[:, :, None]
+    pale = _edited(pair, lambda picture, _: picture + mask * (0.8 * (0.5 * grey + 0.5 * picture) - picture))
+    found = feature_tones.feature_tones(pale, skin)[name]
+    assert found.saturation == pytest.approx(0.5, abs=0.06) and found.brightness == pytest.approx(0.8, abs=0.05)
 
 
 @pytest.mark.parametrize("gains", [(1.1, 1.0, 1.0), (1.0, 1.0, 0.85), (1.08, 0.97, 0.95)])

@@ -236,7 +236,8 @@ def test_colours_of_a_painted_eye_are_found(model: AppearanceModel) -> None:
     found = _left_eye(model, _painted_eye(model, 190))
     # A mean of eyes is greyer and lighter than any: a quarter as much colour again, and four fifths of the light.
     np.testing.assert_allclose(found.iris, 0.8 * (80 + 1.25 * (np.array([50, 70, 120]) - 80)), atol=1)
-    np.testing.assert_allclose(found.sclera, 190, atol=1)
+    np.testing.assert_allclose(found.sclera, 1.02 * 170, atol=1)
+    np.testing.assert_allclose(_left_eye(model, _painted_eye(model, 165)).sclera, 165, atol=1)
     assert found.pupil.max() <= 16
 
 
@@ -244,7 +245,7 @@ def test_the_sky_in_a_donors_eye_is_no_colour_of_it(model: AppearanceModel) -> N
     picture = _painted_eye(model, 1.0)
     picture[picture[:, :, 0] == 1.0] = (150, 180, 240)
     sclera = _left_eye(model, picture).sclera
-    assert np.ptp(sclera) < 2 and sclera.mean() == pytest.approx(190, abs=2)
+    assert np.ptp(sclera) < 2 and sclera.mean() == pytest.approx(1.02 * 170, abs=2)
 
 
 def test_pale_irises_do_not_stare(model: AppearanceModel) -> None:
@@ -279,7 +280,15 @@ def test_both_eyes_of_a_face_have_the_same_colours(fitting: FitModel) -> None:
 
 def test_whites_do_not_glare(model: AppearanceModel) -> None:
     found = _left_eye(model, _painted_eye(model, 250))
-    np.testing.assert_allclose(found.sclera, 1.15 * 170, atol=1)
+    np.testing.assert_allclose(found.sclera, 1.02 * 170, atol=1)
+
+
+def test_whites_have_a_little_of_the_skins_hue(model: AppearanceModel) -> None:
+    picture = _painted_eye(model, 160)
+    picture[(picture == 170).all(axis=2)] = (200, 150, 130)
+    sclera = _left_eye(model, picture).sclera
+    skin = np.array([200, 150, 130]) / 160
+    np.testing.assert_allclose(sclera / sclera.mean(), 1 + 0.15 * (skin - 1), atol=0.01)
 
 
 def test_the_iris_beside_a_white_that_is_too_bright_is_darkened_with_it(model: AppearanceModel) -> None:

@@ -16,6 +16,7 @@ from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.colour import LUMA
+from streamdeid.render import light as light_module
 from streamdeid.render.feature_tones import FLOOR
 from streamdeid.render.light import (
     MOST,
@@ -27,6 +28,7 @@ from streamdeid.render.light import (
 )
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.robust_fit import _normal_equations, robust_fit
+from streamdeid.render.shade_colour import shade_colour
 from streamdeid.render.soft_skin import SoftSkin
 from tests import slow_twins
 from tests.drawn_faces import pose_at, some_identity
@@ -238,15 +240,29 @@ def test_highlights_in_eyes_lie_towards_the_lamp(
     assert sign * found[axis] > 0.3
 
 
+def _saturated(texture: Pixels) -> Pixels:
+    """The texture (f, 3) with shade in which red falls less and blue more."""
+    level = texture @ LUMA
+    return texture * (level[:, None] / np.median(level)) ** np.array([-0.3, 0.1, 0.3], np.float32)
+
+
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**5))
 def test_static_light_is_of_a_family_that_cannot_carry_a_likeness(
     light: LightFrame, fitting: FitModel, seed: int
 ) -> None:
     """Whoever is seen, each channel of the field is a sum of the frame's own smooth terms, the lower face's soft mask,
-    the studio's light and its sockets."""
+    the studio's light and its sockets, and of the brightness of the surrogate in that light."""
     own, other = _face(fitting, seed).small_texture, _face(fitting, seed + 1)
-    field = _static(light, own, other).field.astype(np.float64)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(light_module, "shade_colour", lambda *given: np.zeros((*light.terms.shape[:2], 3), np.float32))
+        field = _static(light, own, other).field.astype(np.float64)
+    more = _static(light, own, other).field - field
+    lit = other.small_texture * np.exp(field[light.table.rows, light.table.columns])
+    brightness = shade_colour(lit, lit, _saturated(lit), light.fitted, np.ones(len(light.fitted)), light.table)
+    for c in range(3):
+        slope = (more[:, :, c] * brightness[:, :, 0]).sum() / (brightness[:, :, 0] ** 2).sum()
+        np.testing.assert_allclose(more[:, :, c], slope * brightness[:, :, 0], atol=0.02)
     assert np.abs(field - np.median(field, axis=(0, 1))).max() < 0.7, "nothing was clipped"
     masks = np.dstack([light.lower, light.sockets.studio])
     terms = np.concatenate([light.terms[:, :, :-1], masks, light.studio], axis=2)
