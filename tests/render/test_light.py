@@ -255,14 +255,11 @@ def test_static_light_is_of_a_family_that_cannot_carry_a_likeness(
     lit = other.small_texture * np.exp(field[light.table.rows, light.table.columns])
     redder = (lit * (lit @ LUMA)[:, None] ** np.array([-0.3, 0.1, 0.3])).astype(np.float32)
     brightness = shade_colour(lit, lit, redder, light.fitted, np.ones(len(light.fitted)), light.table)
-    for c in range(3):
-        slope = (more[:, :, c] * brightness[:, :, 0]).sum() / (brightness[:, :, 0] ** 2).sum()
-        np.testing.assert_allclose(more[:, :, c], slope * brightness[:, :, 0], atol=0.02)
+    shape = brightness[:, :, :1]
+    np.testing.assert_allclose(more, (more * shape).sum(axis=(0, 1)) / (shape**2).sum() * shape, atol=0.02)
     assert np.abs(field - np.median(field, axis=(0, 1))).max() < 0.7, "nothing was clipped"
-    masks = np.dstack([light.lower, light.sockets.studio])
-    terms = np.concatenate([light.terms[:, :, :-1], masks, light.studio], axis=2)
-    terms = terms.reshape(-1, terms.shape[2])
-    channels = field.reshape(-1, 3)
+    terms = np.dstack([light.terms[:, :, :-1], light.lower, light.sockets.studio, light.studio])
+    terms, channels = terms.reshape(-1, terms.shape[2]), field.reshape(-1, 3)
     found = np.linalg.lstsq(terms, channels, rcond=None)[0]
     np.testing.assert_allclose(terms @ found, channels, atol=1e-5)
 
