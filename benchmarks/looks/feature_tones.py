@@ -1,6 +1,7 @@
 """Are the new face's eyes, brows and lips as dark and as saturated, beside its skin, as the person's are?
 
-Means inside the landmarks of the original, over the mean of its plain skin (`skin_looks.plain_skin`).
+Means inside the landmarks of the original, over the mean of its plain skin (`skin_looks.plain_skin`). Hue is not looked
+at: a blue eye in place of a brown one may be as saturated. In pictures with next to no colours saturations mean little.
 """
 
 from __future__ import annotations

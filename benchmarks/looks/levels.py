@@ -4,9 +4,9 @@
 
 For each clip: face-frames; the share of each level; how often a track changes its level from one of its frames to the
 next, for 100 face-frames; how much a head changes where its level does, over what the original changes there (means of
-the differences in luma inside the tracker's box, taken along with it, 48 x 48 pixels): above 1, changes of level show
-more than people's own motion does; and what kept faces from the first level. Runs the filter as on a file, look-ahead
-included, without encoding.
+the differences in luma inside the tracker's box, taken along with it, 48 x 48 pixels): above 1, a change of level shows
+more in its own frame than people's motion does (what fades goes on in later frames, which are not counted); and what
+kept faces from the first level. Runs the filter as on a file, look-ahead included, without encoding.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 A face that is a redaction for one frame catches the eye more than a face or a redaction does, and most redactions of
 people who pass each other last for one to four frames. So the face, or the redaction, that replaced a head in the frame
-before is mixed over what replaces it now, moved along with the head and ever weaker. That is done inside both regions,
-of then and of now, in which nothing of an original is left: so nothing of one comes through, whoever passed by and
-whether that frame was published or not, and nothing changes that is not redacted.
+before is mixed over what replaces it now, moved along with the head and ever weaker. That is done inside both places,
+of then and of now, in which nothing of an original is left (`Replaced`: not in the feather of an own face, nor in the
+mouth that it shows): so nothing of one comes through, whoever passed by and whether that frame was published or not,
+and nothing changes that is not redacted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import cv2
@@ -25,15 +26,35 @@ KEPT, _EACH = 0.6, 1 / 25
 second .4 is seen, and .24 and .14 in the two frames after it. By eye on subway_cctv_three and street_next."""
 _LEAST = 0.06
 """Least share of what was there when the level changed that is worth mixing in."""
-LONGEST = 8
-"""Number of frames after a change of level in which it may still be seen; where frames are so quick that this ends it,
-there are more than 40 a second."""
+LONGEST, _SLOWEST = 8, 0.7
+"""Number of frames for which anything may fade without a break, so that no frame tells anything of one that lies
+farther back; and the largest share that is left after one, which ends it by then where frames are quicker than 35 a
+second."""
 _JUMP = 0.35
 """Motion of a head from frame to frame, share of the longer side of its box, from which nothing fades: it would be seen
 twice."""
+_FAR = 1e6
+"""Coordinates, pixels, that no picture has."""
 _RIM, _LEAST_RIM = 0.1, 2.0
 """Breadth of the rim inside the region over which the mixing begins, share of the region's shorter side, and pixels at
 least: colours are half as fine as brightness."""
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """Where nothing of the original is left of a head, pixels."""
+
+    region: Points
+    """float64 (n, 2): the corners of a polygon that holds the place."""
+    inset: float = 0.0
+    """How far inside the polygon the place begins."""
+    holes: tuple[Points, ...] = ()
+    """Polygons (k, 2) that are none of the place, nor is what lies as near to them as to the border of the region."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether all corners are places in a picture that can be."""
+        return all(bool((np.abs(one) < _FAR).all()) for one in (self.region, *self.holes))
 
 
 @dataclass(frozen=True)
@@ -43,12 +64,11 @@ class _Shown:
     level: Level
     place: Box
     """Where the tracker had it, pixels."""
-    replaced: Points | None
-    """float64 (n, 2): the corners of a region in which nothing of the original was left, pixels."""
+    replaced: Replaced | None
     left: float
     """Share of what was there when the level changed last that is still seen."""
     frames: int
-    """Frames since then."""
+    """Frames for which it has faded without a break."""
 
 
 class Fading:
@@ -65,54 +85,52 @@ class Fading:
     def begin(self, time: Fraction) -> None:
         """Begin a frame. time: seconds. What was noted of a frame that did not end is dropped."""
         step = 0.0 if self._rendered is None else float(time - self._rendered[1])
-        self._kept, self._now = float(self._rate ** (step / _EACH)) if step > 0 else 0.0, {}
+        self._kept = min(float(self._rate ** (step / _EACH)), _SLOWEST) if step > 0 else 0.0
+        self._now = {}
 
-    def fade(self, out: Planes, track: Track, level: Level, replaced: Points | None) -> None:
+    def fade(self, out: Planes, track: Track, level: Level, replaced: Replaced | None) -> None:
         """Mix what replaced a track's head in the frame before over what was just rendered there, in place, where its
         level changed lately.
 
-        replaced (n, 2): the corners of a region in which nothing of the original is left now, pixels; None where no
-        such region is known: nothing fades then, now or from this frame on.
+        replaced: where nothing of the original is left now; None where that is not known: nothing fades then, now or
+        from this frame on.
         """
         before, left, frames = self._last.get(track.number), 0.0, 0
-        region = replaced if replaced is not None and np.isfinite(replaced).all() else None
+        usable = replaced if replaced is not None and replaced.usable else None
         if before is not None:
-            new = before.level is not level
-            left, frames = self._kept * (1.0 if new else before.left), 1 if new else before.frames + 1
-            if left < _LEAST or frames > LONGEST or not self._mixed(out, before, track.box, region):
-                left = 0.0
-        self._now[track.number] = _Shown(level, track.box, region, left, frames)
+            left, frames = self._kept * (1.0 if before.level is not level else before.left), before.frames + 1
+            if left < _LEAST or frames > LONGEST or not self._mixed(out, before, track.box, usable):
+                left, frames = 0.0, 0
+        self._now[track.number] = _Shown(level, track.box, usable, left, frames)
 
     def end(self, out: Planes, time: Fraction) -> None:
         """End a frame: note the picture that was rendered, and its time in seconds."""
         self._rendered, self._last = (out, time), self._now
 
-    def _mixed(self, out: Planes, before: _Shown, place: Box, region: Points | None) -> bool:
-        """Mix in what replaced a head before that is at another place now, and in another region (n, 2). Returns
-        whether that can be done."""
-        if before.replaced is None or region is None or self._rendered is None or self._rendered[0].size != out.size:
+    def _mixed(self, out: Planes, before: _Shown, place: Box, now: Replaced | None) -> bool:
+        """Mix in what replaced a head before that is at another place now. Returns whether that can be done."""
+        if before.replaced is None or now is None or self._rendered is None or self._rendered[0].size != out.size:
             return False
         shift = _middle(place) - _middle(before.place)
         if not np.abs(shift).max() <= _JUMP * max(place[2] - place[0], place[3] - place[1]):
             return False
         across, down = (2 * round(float(v) / 2) for v in shift)
-        then = before.replaced + np.array([across, down])
-        _mix(out, self._rendered[0], region, then, (across, down), self._kept)
+        _mix(out, self._rendered[0], now, _moved(before.replaced, across, down), (across, down), self._kept)
         return True
 
 
-def _mix(out: Planes, before: Planes, now: Points, then: Points, shift: tuple[int, int], share: float) -> None:
+def _mix(out: Planes, before: Planes, now: Replaced, then: Replaced, shift: tuple[int, int], share: float) -> None:
     """Mix a share of the picture before, moved by a shift of even numbers of pixels, into a picture of the same size,
-    in place, inside two regions (n, 2) of it."""
-    size, move = np.array(out.size), np.array(shift)
-    low = np.maximum(now.min(axis=0), then.min(axis=0)).clip(np.maximum(move, 0), size)
-    high = np.minimum(now.max(axis=0), then.max(axis=0)).clip(0, size + np.minimum(move, 0))
+    in place, where both places are."""
+    size, move, regions = np.array(out.size), np.array(shift), (now.region, then.region)
+    low = np.max([one.min(axis=0) for one in regions], axis=0).clip(np.maximum(move, 0), size)
+    high = np.min([one.max(axis=0) for one in regions], axis=0).clip(0, size + np.minimum(move, 0))
     # Whole cells of chroma, in the picture before the shift, too.
     (x0, y0), (x1, y1) = (low // 2 * 2).astype(int), ((high + 1) // 2 * 2).astype(int)
     x1, y1 = np.minimum((x1, y1), (size + np.minimum(move, 0)) // 2 * 2)
     if x1 - x0 < 2 or y1 - y0 < 2:
         return
-    inside = [_inside(region - (x0, y0), (x1 - x0, y1 - y0)) for region in (now, then)]
+    inside = [_inside(_moved(one, -x0, -y0), (x1 - x0, y1 - y0)) for one in (now, then)]
     weights = np.float32(share) * np.minimum(*inside)
     coarse = cv2.erode(weights, np.ones((2, 2), np.uint8), anchor=(0, 0))[::2, ::2]
     for plane, earlier, step in ((out.y, before.y, 1), (out.u, before.u, 2), (out.v, before.v, 2)):
@@ -123,16 +141,24 @@ def _mix(out: Planes, before: Planes, now: Points, then: Points, shift: tuple[in
         here[:] = np.rint(here + (weights if step == 1 else coarse) * (was.astype(np.float32) - here))
 
 
-def _inside(region: Points, size: tuple[int, int]) -> Pixels:
-    """How far inside a region (n, 2) each pixel of a picture (width, height) lies, float32 (h, w): 0 at its border and
-    outside, 1 from the rim's breadth on."""
+def _inside(place: Replaced, size: tuple[int, int]) -> Pixels:
+    """How far inside a place each pixel of a picture (width, height) lies, float32 (h, w): 0 at its border and outside,
+    1 from the rim's breadth on."""
     # The picture cuts regions: what lies beyond it is as far inside.
-    rim = max(_LEAST_RIM, _RIM * float(np.ptp(region, axis=0).min()))
-    room = int(rim) + 2
+    rim = max(_LEAST_RIM, _RIM * float(np.ptp(place.region, axis=0).min()))
+    reach = min(rim + place.inset, float(max(size)))
+    room = int(reach) + 2
     mask = np.zeros((size[1] + 2 * room, size[0] + 2 * room), np.uint8)
-    cv2.fillPoly(mask, [np.round((region + room) * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+    for polygon, value in ((place.region, 1), *((hole, 0) for hole in place.holes)):
+        cv2.fillPoly(mask, [np.round((polygon + room) * 16).astype(np.int32)], (value,), cv2.LINE_8, 4)
     away = cv2.distanceTransform(mask, cv2.DIST_L2, 3)[room:-room, room:-room]
-    return np.asarray(np.clip((away - 1) / rim, 0, 1), np.float32)
+    return np.asarray(np.clip((away - 1 - place.inset) / rim, 0, 1), np.float32)
+
+
+def _moved(place: Replaced, across: float, down: float) -> Replaced:
+    """The place elsewhere."""
+    by = np.array([across, down])
+    return replace(place, region=place.region + by, holes=tuple(hole + by for hole in place.holes))
 
 
 def _middle(box: Box) -> Points:

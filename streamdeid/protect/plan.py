@@ -13,17 +13,25 @@ from typing import Any, Protocol
 import numpy as np
 
 from streamdeid.core.arrays import Box, Points
+from streamdeid.core.convex import convex
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
-from streamdeid.core.ibug68 import OUTLINE
+from streamdeid.core.ibug68 import OUTER_LIP, OUTLINE
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.posed_view import PosedView
+from streamdeid.protect.fading import Replaced
 from streamdeid.protect.levels import FACES, Cause, Level
 from streamdeid.protect.measured_faces import Followed
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.soft_head import Head, head_of
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_region import face_ellipse
+
+_FEATHERED, _LEAST_FEATHERED = 0.085, 4.5
+"""How far inside the outline of an own face its feather may reach, share of the width, and pixels at least: the soft
+feather's breadth (`blend.Feather`), and a pixel and a half."""
+_MOUTH = 1.15
+"""How much larger than the person's lips the place may be in which a new face shows the inside of a mouth."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +76,17 @@ class Plan:
         (x, y), (across, down) = self.rim.mean(axis=0), np.ptp(self.rim, axis=0) / 2
         return Head(float(x), float(y), float(across), float(down))
 
-    def replaced(self, level: Level) -> Points | None:
-        """Corners (n, 2), pixels, of a region in which nothing of the original is left when this was rendered as an own
-        face or softly redacted; None at other levels, and where something before a face may have stayed visible."""
+    def replaced(self, level: Level) -> Replaced | None:
+        """Where nothing of the original is left when this was rendered as an own face or softly redacted; None at other
+        levels, and where something before a face may have stayed visible."""
         if level is Level.SOFT:
-            ellipse: Points = self.head.places(np.ones(1), np.linspace(0, 2 * np.pi, 48, endpoint=False))[0]
-            return ellipse
+            return Replaced(self.head.places(np.ones(1), np.linspace(0, 2 * np.pi, 48, endpoint=False))[0])
         if level is Level.OWN_FACE and self.measured is not None and self.measured.opening is None:
-            outline: Points = self.measured.seen.raw[OUTLINE]
-            return outline
+            seen = self.measured.seen
+            lips = np.concatenate([seen.raw[OUTER_LIP], seen.points[OUTER_LIP]])
+            middle = lips.mean(axis=0)  # of an open mouth the inside is the person's
+            mouth = convex(middle + _MOUTH * (lips - middle))
+            return Replaced(seen.raw[OUTLINE], max(_FEATHERED * seen.width, _LEAST_FEATHERED), (mouth,))
         return None
 
 

@@ -11,6 +11,7 @@ from streamdeid.core.arrays import Box, Points
 from streamdeid.core.convex import convex, grown
 from streamdeid.core.frames import Planes
 from streamdeid.observe.posed_view import PosedView
+from streamdeid.protect.fading import Replaced
 from streamdeid.protect.levels import FACES, Level, astray
 from streamdeid.protect.pending import Measured, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
@@ -64,9 +65,10 @@ class PosedFaces:
             self._regions[plan.track.number] = region
         return region is not None
 
-    def region(self, track: int) -> Points | None:
-        """The region (n, 2), pixels, in which a track's posed face was rendered in this frame; None without one."""
-        return self._regions.get(track)
+    def replaced(self, track: int) -> Replaced | None:
+        """Where nothing of the original is left of a track's head that was posed in this frame; None for another."""
+        region = self._regions.get(track)
+        return None if region is None else Replaced(region)
 
     def _barred(self, plan: Plan) -> Points:
         """What is replaced of a head that shows a face, or of the redaction in its stead: convex, (n, 2). Nothing is

@@ -26,8 +26,11 @@ _SURE = 0.06
 """Deviation of a face's brightness, natural log, at which it tells half: faces of the clips have .08 to .26."""
 _OUTSIDE = 0.5
 """Distance from the middle brightness, natural log, from which a place is no skin: hair, or a highlight."""
-_DARKEST, _BRIGHTEST, _MOST = -0.8, 0.4, 0.5
-"""Bounds of the brightness over the skin's to which colour is given, natural log, and of the change of the slopes."""
+_DARKEST, _BRIGHTEST = -0.8, 0.4
+"""Bounds of the brightness over the skin's to which colour is given, natural log."""
+_LEAST, _MOST = np.array([-0.5, -0.2, 0.0]), np.array([0.0, 0.3, 0.5])
+"""Bounds of the change of the slopes: shade gets more saturated, and never less. In the light of two lamps shade has
+the colour of one of them, which is none of brows and lips."""
 _LIT = 0.75
 """Quantile of the skin's brightness from which a place counts in full as lit (`light`)."""
 _SOFT = 0.8
@@ -62,7 +65,9 @@ def shade_colour(
     lit (f, 3): the surrogate's small texture in the person's light. ours, person (f, 3): its soft skin (`soft_skin`)
     and the person's. fitted (p,): numbers of the pixels that are plain skin; weights (p,): how much each counts.
     """
-    skin = np.median(person[fitted], axis=0)
+    if not weights.sum() > 0:
+        return np.zeros((*table.size[::-1], 3), np.float32)
+    skin = np.median(person[fitted[weights > 0]], axis=0)
     coloured = min(1.0, float(np.ptp(skin)) / (_COLOURED * max(float(skin.mean()), 1.0)))
     usual = 1 + coloured * (USUAL - 1)
     more = slopes_of(person[fitted], weights, usual) - slopes_of(ours[fitted], weights, np.ones(3))
@@ -73,4 +78,4 @@ def shade_colour(
     inside = np.column_stack([away, np.ones_like(away)]).astype(np.float32)
     blurred = cv2.GaussianBlur(spread(inside, table), (0, 0), _SOFT, borderType=cv2.BORDER_CONSTANT)
     soft = blurred[:, :, :1] / (blurred[:, :, 1:] + np.float32(1e-3))
-    return np.asarray(soft * np.clip(more, -_MOST, _MOST).astype(np.float32), np.float32)
+    return np.asarray(soft * np.clip(more, _LEAST, _MOST).astype(np.float32), np.float32)

@@ -19,8 +19,9 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Planes
 from streamdeid.protect import replace_faces
-from streamdeid.protect.fading import KEPT, LONGEST, Fading
+from streamdeid.protect.fading import KEPT, LONGEST, Fading, Replaced
 from streamdeid.protect.levels import Level
+from streamdeid.render.blend import Feather
 from tests.filmed import Drawn, Filmed, bared, drawer, track
 
 SIZE = 96, 80
@@ -70,7 +71,7 @@ def _frame(
     region: Points | None = REGION,
 ) -> Planes:
     fading.begin(time)
-    fading.fade(out, who or _track(), level, region)
+    fading.fade(out, who or _track(), level, None if region is None else Replaced(region))
     fading.end(out, time)
     return out
 
@@ -132,7 +133,8 @@ def test_it_fades_by_time_and_for_so_many_frames_at_most(rate: int) -> None:
     middles = [int(_frame(fading, _picture(HIDDEN), time, Level.SOFT).y[MIDDLE]) for time in times]
     changed = [value != HIDDEN for value in middles]
     assert sum(changed) <= LONGEST and not any(changed[LONGEST:])
-    assert middles[0] == pytest.approx(HIDDEN + (SHOWN - HIDDEN) * KEPT ** (25 / rate), abs=1)
+    assert middles[0] == pytest.approx(HIDDEN + (SHOWN - HIDDEN) * min(KEPT ** (25 / rate), 0.7), abs=1)
+    assert max(np.abs(np.diff(middles))) < 0.31 * (SHOWN - HIDDEN), "it ends softly"
     assert any(changed) and middles == sorted(middles, reverse=True)
 
 
@@ -148,6 +150,7 @@ def test_it_fades_by_time_and_for_so_many_frames_at_most(rate: int) -> None:
         ("a region that is no number", {"region": REGION * np.nan}),
         ("a region that is endless", {"region": REGION * np.inf}),
         ("a region elsewhere", {"region": _moved(REGION, 50, 0)}),
+        ("a region without end", {"region": REGION * 1e300}),
         ("a region beyond the picture", {"region": _moved(REGION, 5000, 0)}),
         ("a gap of half a second", {"time": Fraction(1, 2)}),
         ("the same time", {"time": _time(0)}),
@@ -193,10 +196,50 @@ def test_a_frame_that_did_not_end_leaves_nothing_behind() -> None:
     fading = Fading()
     _frame(fading, _picture(SHOWN), _time(0), Level.OWN_FACE)
     fading.begin(_time(1))
-    fading.fade(_picture(90), _track(number=7), Level.SOFT, REGION)  # the frame is withheld
+    fading.fade(_picture(90), _track(number=7), Level.SOFT, Replaced(REGION))  # the frame is withheld
     out = _frame(fading, _picture(HIDDEN), _time(2), Level.SOFT)
     assert out.y[MIDDLE] == pytest.approx(HIDDEN + (SHOWN - HIDDEN) * KEPT**2, abs=1)
     assert (_frame(fading, _picture(HIDDEN), _time(3), Level.OWN_FACE, _track(number=7)).y == HIDDEN).all()
+
+
+def test_no_frame_tells_anything_of_one_that_lies_farther_back_than_it_fades() -> None:
+    """However often levels change meanwhile."""
+    for every in (1, 2, 3, 5):
+        for rate in (25, 60, 120):
+            histories = []
+            for first in (SHOWN, 90):
+                fading, seen = Fading(), []
+                for frame in range(4 * LONGEST):
+                    level = (Level.OWN_FACE, Level.SOFT)[frame // every % 2]
+                    out = _picture(first if frame == 0 else HIDDEN)
+                    seen.append(_frame(fading, out, Fraction(frame, rate), level).y)
+                histories.append(seen)
+            same = [bool((one == other).all()) for one, other in zip(*histories, strict=True)]
+            assert not same[0] and all(same[LONGEST + 1 :])
+
+
+def test_a_hole_and_the_inset_are_left_out_and_so_is_what_lies_near_them() -> None:
+    hole = np.array([(40.0, 36.0), (52.0, 36.0), (52.0, 46.0), (40.0, 46.0)])
+    for then, now in (
+        (Replaced(REGION, 4.0, (hole,)), Replaced(REGION)),
+        (Replaced(REGION), Replaced(REGION, 4.0, (hole,))),
+    ):
+        fading, out = Fading(), _picture(HIDDEN)
+        fading.begin(_time(0))
+        fading.fade(_picture(SHOWN), _track(), Level.OWN_FACE, then)
+        fading.end(_picture(SHOWN), _time(0))
+        fading.begin(_time(1))
+        fading.fade(out, _track(), Level.SOFT, now)
+        assert (out.y[34:48, 38:54] == HIDDEN).all() and (out.u[17:24, 19:27] == HIDDEN).all()
+        assert (out.y[:, :28] == HIDDEN).all() and (out.y[:22] == HIDDEN).all()
+        assert out.y[32, 32] > HIDDEN + 20
+
+
+@pytest.mark.parametrize("far", [2e4, 1e5, 9e5])
+def test_a_region_far_larger_than_the_picture_costs_no_more_than_the_picture(far: float) -> None:
+    fading, region = Fading(), np.array([(-far, -far), (far, -far), (far, far), (-far, far)])
+    _frame(fading, _picture(SHOWN), _time(0), Level.OWN_FACE, region=region)
+    _frame(fading, _picture(HIDDEN), _time(1), Level.SOFT, region=region)
 
 
 @settings(max_examples=60, deadline=None)
@@ -288,18 +331,60 @@ def test_a_face_without_landmarks_fades_into_a_posed_one(fitting: FitModel, draw
     assert shares == pytest.approx([KEPT, KEPT**2, KEPT**3], abs=0.06)
 
 
-def test_nothing_fades_from_a_face_that_something_covers(fitting: FitModel, drawn: Drawn) -> None:
-    """What is shown before it is the picture's own."""
+def test_nothing_of_an_open_mouth_fades_into_a_redaction(fitting: FitModel, drawn: Drawn) -> None:
+    """The inside of an own face's mouth is the person's."""
+    one = drawn(width=150.0)
+    lips = cv2.convexHull(np.round(one.face.landmarks[60:68]).astype(np.int32))  # type: ignore[index]
+    mask = np.zeros(one.planes.y.shape, np.uint8)
+    cv2.fillConvexPoly(mask, lips, (1,))
+    other = one.planes.copy()
+    other.y[mask > 0] = 255 - other.y[mask > 0]
+    seen = []
+    for last in (one.planes, other):
+        filmed = Filmed(fitting)
+        filmed.show(one.planes, track(one.face), times=5)
+        filmed.show(last, track(one.face))
+        seen.append(filmed.show(one.planes, track(one.face, ambiguous=True)).planes.y.astype(int))
+    near = cv2.dilate(mask, np.ones((9, 9))) > 0
+    assert np.abs(seen[0] - seen[1])[near].max() <= 1
+
+
+def test_with_the_persons_own_eyes_nothing_fades_from_an_own_face(fitting: FitModel, drawn: Drawn) -> None:
+    one = drawn()
+    doubtful = track(one.face, ambiguous=True)
+    filmed, never = Filmed(fitting, copy_eyes=True), Filmed(fitting, copy_eyes=True)
+    never.filter._fading = Fading(0.0)
+    for each in (filmed, never):
+        each.show(one.planes, track(one.face), times=5)
+    assert (filmed.show(one.planes, doubtful).planes.y == never.show(one.planes, doubtful).planes.y).all()
+
+
+def test_with_strict_nothing_fades_into_a_posed_face(fitting: FitModel, drawn: Drawn) -> None:
+    one = drawn()
+    filmed, never = Filmed(fitting, strict=True), Filmed(fitting, strict=True)
+    never.filter._fading = Fading(0.0)
+    for each in (filmed, never):
+        each.show(one.planes, track(one.face), times=5)
+    done, plain = (each.show(one.planes, track(bared(one))) for each in (filmed, never))
+    assert {redaction.level for redaction in done.redactions} == {"posed face"}
+    assert (done.planes.y == plain.planes.y).all()
+
+
+def test_the_places_where_nothing_of_the_original_is_left(fitting: FitModel, drawn: Drawn) -> None:
+    """Of an own face they begin inside its feather, and what shows before it is the picture's own."""
     one = drawn()
     filmed = Filmed(fitting)
     pending = filmed.observe(one.planes, track(one.face))
     (plan,) = filmed.plans(pending, [track(one.face)])
     assert plan.level is Level.OWN_FACE and plan.measured is not None
-    assert plan.replaced(Level.OWN_FACE) is not None
+    own, soft = plan.replaced(Level.OWN_FACE), plan.replaced(Level.SOFT)
+    assert own is not None and soft is not None and plan.replaced(Level.SOLID) is None
+    feather = Feather.of(plan.measured.seen.width)
+    assert own.inset > feather.soft + 1 and len(own.holes) == 1
+    assert plan.head.radii(*soft.region.T).max() <= 1 + 1e-6
     something: Any = object()
     covered = replace(plan, measured=replace(plan.measured, opening=something))
     assert covered.replaced(Level.OWN_FACE) is None
-    assert covered.replaced(Level.SOLID) is None and covered.replaced(Level.SOFT) is not None
 
 
 def _middle_of(face: Face, planes: Planes) -> NDArray[np.float64]:

@@ -296,6 +296,15 @@ def test_the_iris_beside_a_white_that_is_too_bright_is_darkened_with_it(model: A
     np.testing.assert_allclose(bright, usual * 190 / 250, rtol=0.02)
 
 
+def test_lashes_have_the_hue_of_the_lids(model: AppearanceModel) -> None:
+    picture = np.empty((model.frame_size[1], model.frame_size[0], 3), np.float32)
+    picture[:] = (190, 140, 120)
+    lids = model.mean_shape[LEFT_EYE]
+    shut(picture, lids)
+    x, y = lids.mean(axis=0).astype(int)
+    np.testing.assert_allclose(picture[y, x], np.array([190, 140, 120]) - 75, atol=6)
+
+
 def test_of_a_shut_eye_a_dark_line_is_left(model: AppearanceModel) -> None:
     picture = _painted_eye(model, 205)
     lids = model.mean_shape[LEFT_EYE]

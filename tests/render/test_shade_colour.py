@@ -87,6 +87,8 @@ def test_what_is_dark_on_a_surrogate_gets_the_colour_and_keeps_its_brightness(
     assert (gain[dark, 0] > gain[dark, 1]).all() and (gain[dark, 1] > gain[dark, 2]).all()
     after = lit * np.exp(gain)
     assert np.abs(np.log((after @ LUMA + 2) / (lit @ LUMA + 2))).max() < 0.12
+    bright = (soft @ LUMA)[light.fitted] > np.quantile((soft @ LUMA)[light.fitted], 0.8)
+    assert np.abs(gain[light.fitted][bright]).max() < 0.06, "what is lit keeps its colour"
     same = shade_colour(lit, soft, soft, light.fitted, weights, table)
     assert np.abs(same).max() < 0.15 < np.abs(gain).max()
 
@@ -105,3 +107,17 @@ def test_it_is_bounded_whatever_is_seen(light: LightFrame) -> None:
         lit, ours, person = (rng.uniform(0, 255, (count, 3)).astype(np.float32) for _ in range(3))
         gain = shade_colour(lit, ours, person, light.fitted, weights, light.table)
         assert np.isfinite(gain).all() and np.abs(gain).max() <= 0.5 * 0.8 + 1e-3
+
+
+def test_shade_gets_never_less_saturated(light: LightFrame, fitting: FitModel) -> None:
+    """As in the light of two lamps: brows and lips are not in the shade of one of them."""
+    face = NewFace.of(some_identity(fitting.model, 4), fitting)
+    lit, table = face.small_texture, light.table
+    soft = light.soft_skin(lit)
+    level = soft @ LUMA
+    cool = (soft * (level[:, None] / np.median(level)) ** np.array([0.6, -0.1, -1.2])).astype(np.float32)
+    gain = shade_colour(lit, soft, cool, light.fitted, np.ones(len(light.fitted)), table)[table.rows, table.columns]
+    dark = np.log(lit @ LUMA) < np.log(np.median(level[light.fitted])) - 0.25
+    assert gain[dark, 0].min() >= -1e-6 and gain[dark, 2].max() <= 1e-6
+    nothing = shade_colour(lit, soft, cool, light.fitted, np.zeros(len(light.fitted)), table)
+    assert (nothing == 0).all()
