@@ -130,7 +130,9 @@ def _mix(out: Planes, before: Planes, now: Replaced, then: Replaced, shift: tupl
     x1, y1 = np.minimum((x1, y1), (size + np.minimum(move, 0)) // 2 * 2)
     if x1 - x0 < 2 or y1 - y0 < 2:
         return
-    inside = [_inside(_moved(one, -x0, -y0), (x1 - x0, y1 - y0)) for one in (now, then)]
+    # What is mixed in is of no original, so it may lie in the feather and in the mouth of what is rendered now.
+    places = _moved(Replaced(now.region), -x0, -y0), _moved(then, -x0, -y0)
+    inside = [_inside(one, (x1 - x0, y1 - y0)) for one in places]
     weights = np.float32(share) * np.minimum(*inside)
     coarse = cv2.erode(weights, np.ones((2, 2), np.uint8), anchor=(0, 0))[::2, ::2]
     for plane, earlier, step in ((out.y, before.y, 1), (out.u, before.u, 2), (out.v, before.v, 2)):

@@ -218,20 +218,19 @@ def test_no_frame_tells_anything_of_one_that_lies_farther_back_than_it_fades() -
             assert not same[0] and all(same[LONGEST + 1 :])
 
 
-def test_a_hole_and_the_inset_are_left_out_and_so_is_what_lies_near_them() -> None:
+def test_a_hole_and_the_inset_of_what_was_shown_are_left_out_and_so_is_what_lies_near_them() -> None:
     hole = np.array([(40.0, 36.0), (52.0, 36.0), (52.0, 46.0), (40.0, 46.0)])
-    for then, now in (
-        (Replaced(REGION, 4.0, (hole,)), Replaced(REGION)),
-        (Replaced(REGION), Replaced(REGION, 4.0, (hole,))),
-    ):
+    whole, less = Replaced(REGION), Replaced(REGION, 4.0, (hole,))
+    for then, now in ((less, whole), (less, less), (whole, less)):
         fading, out = Fading(), _picture(HIDDEN)
         fading.begin(_time(0))
         fading.fade(_picture(SHOWN), _track(), Level.OWN_FACE, then)
         fading.end(_picture(SHOWN), _time(0))
         fading.begin(_time(1))
         fading.fade(out, _track(), Level.SOFT, now)
-        assert (out.y[34:48, 38:54] == HIDDEN).all() and (out.u[17:24, 19:27] == HIDDEN).all()
-        assert (out.y[:, :28] == HIDDEN).all() and (out.y[:22] == HIDDEN).all()
+        left_out = (out.y[34:48, 38:54] == HIDDEN).all() and (out.u[17:24, 19:27] == HIDDEN).all()
+        inset = (out.y[:, :28] == HIDDEN).all() and (out.y[:22] == HIDDEN).all()
+        assert left_out == inset == (then is less)
         assert out.y[32, 32] > HIDDEN + 20
 
 
