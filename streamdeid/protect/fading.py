@@ -2,10 +2,10 @@
 
 A face that is a redaction for one frame catches the eye more than a face or a redaction does, and most redactions of
 people who pass each other last for one to four frames. So the face, or the redaction, that replaced a head in the frame
-before is mixed over what replaces it now, moved along with the head and ever weaker. That is done inside the
-outline of what replaces it now, and taken from where nothing of an original was left (`Replaced`: not from the feather
-of an own face, nor from the mouth that it shows): so nothing of one comes through, whoever passed by and whether that frame was published or not,
-and nothing changes that is not redacted.
+before is mixed over what replaces it now, moved along with the head and ever weaker. That is done inside the outline of
+what replaces it now, and taken from where nothing of an original was left (`Replaced`: not from the feather of an own
+face, nor from the mouth that it shows): so nothing of one comes through, whoever passed by and whether that frame was
+published or not, and nothing changes that is not redacted.
 """
 
 from __future__ import annotations
