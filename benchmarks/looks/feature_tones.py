@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
-from benchmarks.looks.face_pairs import LUMA, Pair
+from benchmarks.looks.face_pairs import LUMA, Pair, filled
 from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
@@ -39,12 +38,10 @@ def feature_tones(pair: Pair, skin: Flags) -> dict[str, Tone]:
     """The tones of a pair's features by name; one that covers no pixel is left out. skin (h, w): plain skin."""
     found = {}
     for name, parts in FEATURES.items():
-        where = np.zeros(skin.shape, np.uint8)
-        for part in parts:
-            points = _thick(pair.points[part], pair.width) if name == "brows" else pair.points[part]
-            cv2.fillPoly(where, [np.round(points * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+        shapes = [pair.points[part] for part in parts]
+        where = filled(skin.shape, *([_thick(one, pair.width) for one in shapes] if name == "brows" else shapes))
         if where.any():
-            (dark, grey), (new_dark, new_grey) = (_beside(p, where > 0, skin) for p in (pair.before, pair.after))
+            (dark, grey), (new_dark, new_grey) = (_beside(p, where, skin) for p in (pair.before, pair.after))
             found[name] = Tone(new_dark / dark, new_grey / grey)
     return found
 

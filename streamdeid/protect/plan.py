@@ -24,12 +24,13 @@ from streamdeid.protect.levels import FACES, Cause, Level
 from streamdeid.protect.measured_faces import Followed
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.soft_head import Head, head_of
+from streamdeid.render.blend import Feather
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_region import face_ellipse
 
-_FEATHERED, _LEAST_FEATHERED = 0.085, 4.5
-"""How far inside the outline of an own face its feather may reach, share of the width, and pixels at least: the soft
-feather's breadth (`blend.Feather`), and a pixel and a half."""
+_FEATHERED, _BEYOND = 1.25, 0.5
+"""How far inside the outline of an own face its feather may reach, in breadths of the soft feather, and pixels more: its
+distances are counted in pixels of chroma, from a blurred rim."""
 _MOUTH = 1.15
 """How much larger than the person's lips the place may be in which a new face shows the inside of a mouth."""
 
@@ -86,7 +87,7 @@ class Plan:
             lips = np.concatenate([seen.raw[OUTER_LIP], seen.points[OUTER_LIP]])
             middle = lips.mean(axis=0)  # of an open mouth the inside is the person's
             mouth = convex(middle + _MOUTH * (lips - middle))
-            return Replaced(seen.raw[OUTLINE], max(_FEATHERED * seen.width, _LEAST_FEATHERED), (mouth,))
+            return Replaced(seen.raw[OUTLINE], _FEATHERED * Feather.of(seen.width).soft + _BEYOND, (mouth,))
         return None
 
 

@@ -39,12 +39,12 @@ class PosedFaces:
         """By track: what is replaced of the heads of one frame, where a posed face lies near."""
         self._boxes: dict[int, Box] = {}
         """By track: a box that holds what is replaced of the heads of one frame."""
-        self._regions: dict[int, Points] = {}
-        """By track: the region in which the posed face of this frame was rendered."""
+        self._replaced: dict[int, Replaced] = {}
+        """By track: where the posed face of this frame left nothing of the original."""
 
     def keep(self, tracklets: Iterable[int]) -> None:
         """Begin a frame: keep what is remembered of these tracklets, and drop all else."""
-        self._heads, self._boxes, self._regions = {}, {}, {}
+        self._heads, self._boxes, self._replaced = {}, {}, {}
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
 
     def render(self, out: Planes, lit: Planes, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
@@ -62,13 +62,12 @@ class PosedFaces:
         memory = self._memories[plan.tracklet]
         region = render_posed_face(out, lit, _head(plan.posed), face, self._frame, memory, near)
         if region is not None:
-            self._regions[plan.track.number] = region
+            self._replaced[plan.track.number] = Replaced(region)
         return region is not None
 
     def replaced(self, track: int) -> Replaced | None:
         """Where nothing of the original is left of a track's head that was posed in this frame; None for another."""
-        region = self._regions.get(track)
-        return None if region is None else Replaced(region)
+        return self._replaced.get(track)
 
     def _barred(self, plan: Plan) -> Points:
         """What is replaced of a head that shows a face, or of the redaction in its stead: convex, (n, 2). Nothing is

@@ -133,8 +133,9 @@ class ReplaceFaces:
         done: dict[int, Redaction] = {}
         for plan in (*hidden, *sorted((one for one in plans if one.level in FACES), key=_width)):
             level, number = self._show(out, frame, plan, plans), plan.track.number
-            bare = level is Level.OWN_FACE and self._copy_eyes  # the person's own eyes would fade along
-            place = self._posed.replaced(number) if level is Level.POSED else None if bare else plan.replaced(level)
+            place = self._posed.replaced(number) if level is Level.POSED else plan.replaced(level)
+            if level is Level.OWN_FACE and self._copy_eyes:
+                place = None  # the person's own eyes would fade along
             self._fading.fade(out, plan.track, level, place)
             done[number] = Redaction(number, _box(plan, level), level.label, plan.person if level in FACES else 0)
         self._fading.end(out, frame.time)

@@ -33,7 +33,7 @@ from streamdeid.render.feature_tones import FLOOR, FeatureTones, brownness
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.nose_flanks import NoseFlanks
 from streamdeid.render.robust_fit import middle_of, robust_fit
-from streamdeid.render.shade_colour import shade_colour
+from streamdeid.render.shade_colour import LIT, shade_colour
 from streamdeid.render.sockets import Sockets
 from streamdeid.render.soft_skin import SoftSkin, laid, soft_level
 
@@ -70,9 +70,6 @@ _WELL, FEWEST = 0.5, 12
 """How well a place must be seen to count where it counts or does not; and the fewest places that tell anything."""
 _FEW, _SOME_CLOTH = 3, 0.3
 """One pixel of so many is looked at first for what is worn; share of cloth on the lower face above which all are."""
-_LIT = 0.75
-"""Quantile of the brightness from which a place tells the light's colour in full: in a shadow the camera's black tells
-little. A face half in the dark was grey beside its lit half's orange."""
 _TINT, _TOLD = 0.8, 8
 """Bound of the change of the light's colour since the face at rest, natural log; one fitted pixel of so many tells
 it."""
@@ -372,7 +369,7 @@ def _terms(normals: Pixels, shade: Pixels) -> Points:
 def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points, well: Points) -> Points:
     """The colour of the light, log RGB (h, w, 3) without brightness: lamps of two colours are the rule."""
     luma, seen = (person @ LUMA)[light.fitted] + FLOOR, well[light.fitted]
-    lit = np.quantile(luma[seen > _WELL] if (seen > _WELL).any() else luma, _LIT)
+    lit = np.quantile(luma[seen > _WELL] if (seen > _WELL).any() else luma, LIT)
     weights = light.colour * seen * np.minimum(luma / lit, 1)
     at = light.table.rows, light.table.columns
     terms = np.dstack([light.tints, bright - np.median(bright[at])])

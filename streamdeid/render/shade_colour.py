@@ -31,8 +31,9 @@ _DARKEST, _BRIGHTEST = -0.8, 0.4
 _LEAST, _MOST = np.array([-0.5, -0.2, 0.0]), np.array([0.0, 0.3, 0.5])
 """Bounds of the change of the slopes: shade gets more saturated, and never less. In the light of two lamps shade has
 the colour of one of them, which is none of brows and lips."""
-_LIT = 0.75
-"""Quantile of the skin's brightness from which a place counts in full as lit (`light`)."""
+LIT = 0.75
+"""Quantile of the brightness from which a place tells the light's colour in full: in a shadow the camera's black tells
+little. A face half in the dark was grey beside its lit half's orange (`light`)."""
 _SOFT = 0.8
 """Blur of that brightness, pixels of the small frame: colours are no finer."""
 
@@ -73,8 +74,8 @@ def shade_colour(
     more = slopes_of(person[fitted], weights, usual) - slopes_of(ours[fitted], weights, np.ones(3))
     level = np.log(lit @ LUMA + FLOOR)
     # The light's colour was told by what is lit, and stays as it is there.
-    of_lit = weights * np.minimum(np.exp(level[fitted] - np.quantile(level[fitted], _LIT)), 1)
-    away = np.clip(level - of_lit @ level[fitted] / max(float(of_lit.sum()), 1e-6), _DARKEST, _BRIGHTEST)
+    of_lit = weights * np.minimum(np.exp(level[fitted] - np.quantile(level[fitted], LIT)), 1)
+    away = np.clip(level - of_lit @ level[fitted] / of_lit.sum(), _DARKEST, _BRIGHTEST)
     inside = np.column_stack([away, np.ones_like(away)]).astype(np.float32)
     blurred = cv2.GaussianBlur(spread(inside, table), (0, 0), _SOFT, borderType=cv2.BORDER_CONSTANT)
     soft = blurred[:, :, :1] / (blurred[:, :, 1:] + np.float32(1e-3))

@@ -27,6 +27,7 @@ from tests.filmed import Drawn, Filmed, bared, drawer, track
 SIZE = 96, 80
 PLACE = 30.0, 24.0, 62.0, 60.0
 REGION = np.array([(24.0, 18.0), (68.0, 18.0), (68.0, 66.0), (24.0, 66.0)])
+WHOLE = Replaced(REGION)
 SHOWN, HIDDEN = 200, 40
 """Grey levels of a head that shows a face, and of one that is redacted."""
 MIDDLE = 42, 46
@@ -68,10 +69,10 @@ def _frame(
     time: Fraction,
     level: Level,
     who: Track | None = None,
-    region: Points | None = REGION,
+    place: Replaced | None = WHOLE,
 ) -> Planes:
     fading.begin(time)
-    fading.fade(out, who or _track(), level, None if region is None else Replaced(region))
+    fading.fade(out, who or _track(), level, place)
     fading.end(out, time)
     return out
 
@@ -94,8 +95,8 @@ def test_it_mixes_inside_both_regions_as_a_slow_twin_does(
 ) -> None:
     before, now, fading = _picture(SHOWN, 30, size), _picture(HIDDEN, 30, size), Fading()
     then, here = _moved(REGION, beyond, 0), _moved(REGION, beyond + 6, 2)
-    _frame(fading, before.copy(), _time(0), Level.OWN_FACE, region=then)
-    out = _frame(fading, now.copy(), _time(1), Level.SOFT, _track(shift), here)
+    _frame(fading, before.copy(), _time(0), Level.OWN_FACE, place=Replaced(then))
+    out = _frame(fading, now.copy(), _time(1), Level.SOFT, _track(shift), Replaced(here))
     dx, dy = (2 * round(v / 2) for v in shift)
     height, width = now.y.shape
     inside = [np.clip((_within(r, width, height)) / 4.4, 0, 1) for r in (_moved(then, dx, dy), here)]
@@ -146,12 +147,12 @@ def test_it_fades_by_time_and_for_so_many_frames_at_most(rate: int) -> None:
         ("a head that jumped to the left", {"who": _track((-13, 0))}),
         ("a head that jumped up", {"who": _track((0, -13))}),
         ("a place that is no number", {"who": _track((np.nan, 0))}),
-        ("no region now", {"region": None}),
-        ("a region that is no number", {"region": REGION * np.nan}),
-        ("a region that is endless", {"region": REGION * np.inf}),
-        ("a region elsewhere", {"region": _moved(REGION, 50, 0)}),
-        ("a region without end", {"region": REGION * 1e300}),
-        ("a region beyond the picture", {"region": _moved(REGION, 5000, 0)}),
+        ("no region now", {"place": None}),
+        ("a region that is no number", {"place": Replaced(REGION * np.nan)}),
+        ("a region that is endless", {"place": Replaced(REGION * np.inf)}),
+        ("a region elsewhere", {"place": Replaced(_moved(REGION, 50, 0))}),
+        ("a region without end", {"place": Replaced(REGION * 1e300)}),
+        ("a region beyond the picture", {"place": Replaced(_moved(REGION, 5000, 0))}),
         ("a gap of half a second", {"time": Fraction(1, 2)}),
         ("the same time", {"time": _time(0)}),
         ("an earlier time", {"time": Fraction(-1)}),
@@ -172,10 +173,10 @@ def test_a_head_that_moves_by_a_third_of_its_size_still_fades() -> None:
     assert out.y[MIDDLE] > HIDDEN
 
 
-@pytest.mark.parametrize("region", [None, REGION * np.nan, _moved(REGION, 200, 0)])
-def test_nothing_fades_from_a_frame_without_a_region(region: Points | None) -> None:
+@pytest.mark.parametrize("place", [None, Replaced(REGION * np.nan), Replaced(_moved(REGION, 200, 0))])
+def test_nothing_fades_from_a_frame_without_a_region(place: Replaced | None) -> None:
     fading = Fading()
-    _frame(fading, _picture(SHOWN), _time(0), Level.OWN_FACE, region=region)
+    _frame(fading, _picture(SHOWN), _time(0), Level.OWN_FACE, place=place)
     assert (_frame(fading, _picture(HIDDEN), _time(1), Level.SOFT).y == HIDDEN).all()
 
 
@@ -196,7 +197,7 @@ def test_a_frame_that_did_not_end_leaves_nothing_behind() -> None:
     fading = Fading()
     _frame(fading, _picture(SHOWN), _time(0), Level.OWN_FACE)
     fading.begin(_time(1))
-    fading.fade(_picture(90), _track(number=7), Level.SOFT, Replaced(REGION))  # the frame is withheld
+    fading.fade(_picture(90), _track(number=7), Level.SOFT, WHOLE)  # the frame is withheld
     out = _frame(fading, _picture(HIDDEN), _time(2), Level.SOFT)
     assert out.y[MIDDLE] == pytest.approx(HIDDEN + (SHOWN - HIDDEN) * KEPT**2, abs=1)
     assert (_frame(fading, _picture(HIDDEN), _time(3), Level.OWN_FACE, _track(number=7)).y == HIDDEN).all()
@@ -220,14 +221,11 @@ def test_no_frame_tells_anything_of_one_that_lies_farther_back_than_it_fades() -
 
 def test_a_hole_and_the_inset_of_what_was_shown_are_left_out_and_so_is_what_lies_near_them() -> None:
     hole = np.array([(40.0, 36.0), (52.0, 36.0), (52.0, 46.0), (40.0, 46.0)])
-    whole, less = Replaced(REGION), Replaced(REGION, 4.0, (hole,))
-    for then, now in ((less, whole), (less, less), (whole, less)):
-        fading, out = Fading(), _picture(HIDDEN)
-        fading.begin(_time(0))
-        fading.fade(_picture(SHOWN), _track(), Level.OWN_FACE, then)
-        fading.end(_picture(SHOWN), _time(0))
-        fading.begin(_time(1))
-        fading.fade(out, _track(), Level.SOFT, now)
+    less = Replaced(REGION, 4.0, (hole,))
+    for then, now in ((less, WHOLE), (less, less), (WHOLE, less)):
+        fading = Fading()
+        _frame(fading, _picture(SHOWN), _time(0), Level.OWN_FACE, place=then)
+        out = _frame(fading, _picture(HIDDEN), _time(1), Level.SOFT, place=now)
         left_out = (out.y[34:48, 38:54] == HIDDEN).all() and (out.u[17:24, 19:27] == HIDDEN).all()
         inset = (out.y[:, :28] == HIDDEN).all() and (out.y[:22] == HIDDEN).all()
         assert left_out == inset == (then is less)
@@ -237,8 +235,8 @@ def test_a_hole_and_the_inset_of_what_was_shown_are_left_out_and_so_is_what_lies
 @pytest.mark.parametrize("far", [2e4, 1e5, 9e5])
 def test_a_region_far_larger_than_the_picture_costs_no_more_than_the_picture(far: float) -> None:
     fading, region = Fading(), np.array([(-far, -far), (far, -far), (far, far), (-far, far)])
-    _frame(fading, _picture(SHOWN), _time(0), Level.OWN_FACE, region=region)
-    _frame(fading, _picture(HIDDEN), _time(1), Level.SOFT, region=region)
+    _frame(fading, _picture(SHOWN), _time(0), Level.OWN_FACE, place=Replaced(region))
+    _frame(fading, _picture(HIDDEN), _time(1), Level.SOFT, place=Replaced(region))
 
 
 @settings(max_examples=60, deadline=None)
@@ -256,7 +254,9 @@ def test_whatever_happens_only_what_is_redacted_now_and_was_then_changes_and_by_
         inside = _within(region, *SIZE) >= 0
         out.y[~inside] = 255  # an original, wherever nothing replaces it
         plain = out.y.copy()
-        _frame(fading, out, _time(frame), data.draw(st.sampled_from(list(Level))), _track((x / 3, y / 3)), region)
+        _frame(
+            fading, out, _time(frame), data.draw(st.sampled_from(list(Level))), _track((x / 3, y / 3)), Replaced(region)
+        )
         outside = out.y[~inside].astype(np.int64)
         assert (outside == 255).all()
         assert out.y[inside].max(initial=0) <= HIDDEN, plain
