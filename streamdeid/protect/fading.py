@@ -120,8 +120,8 @@ class Fading:
 
 
 def _mix(out: Planes, before: Planes, now: Replaced, then: Replaced, shift: tuple[int, int], share: float) -> None:
-    """Mix a share of the picture before, moved by a shift of even numbers of pixels, into a picture of the same size, in place:
-    inside the outline of what is rendered now, from where nothing of the original was left then."""
+    """Mix a share of the picture before, moved by a shift of even numbers of pixels, into a picture of its size, in
+    place: inside the outline of what is rendered now, from where nothing of the original was left then."""
     size, move, regions = np.array(out.size), np.array(shift), (now.region, then.region)
     low = np.max([one.min(axis=0) for one in regions], axis=0).clip(np.maximum(move, 0), size)
     high = np.min([one.max(axis=0) for one in regions], axis=0).clip(0, size + np.minimum(move, 0))

@@ -29,8 +29,8 @@ from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_region import face_ellipse
 
 _FEATHERED, _BEYOND = 1.25, 0.5
-"""How far inside the outline of an own face its feather may reach, in breadths of the soft feather, and pixels more: its
-distances are counted in pixels of chroma, from a blurred rim."""
+"""How far inside the outline of an own face its feather may reach, in breadths of the soft feather, and pixels more:
+its distances are counted in pixels of chroma, from a blurred rim."""
 _MOUTH = 1.15
 """How much larger than the person's lips the place may be in which a new face shows the inside of a mouth."""
 
