@@ -39,6 +39,8 @@ _BRIDGED = Fraction(1, 2)
 other; also the longest time before the first view for which the face has its pose."""
 _LEFT = Fraction(4, 25)
 """Seconds for which a place is still covered after the face jumped away from it."""
+_BESIDE = 0.3
+"""How far ears and hair reach beside a face, share of its width: no posed face of a lost person lies there."""
 _BEFORE = Fraction(3, 10)
 """Seconds over which a face has a pose from farther away: the next pose where it showed none for longer, or where the
 detector does not see it yet; and its last pose at the end of a track."""
@@ -149,9 +151,20 @@ class Going:
     def free(self, view: PosedView, track: Track) -> PosedView | None:
         """The view, or None where it lies on another face that is seen: then the head passes behind that one."""
         left, top, right, bottom = view.box
-        others = (one.face.outline or one.face.box for one in self.tracks if one.face and one.number != track.number)
-        touched = any(left < x1 and x0 < right and top < y1 and y0 < bottom for x0, y0, x1, y1 in others)
+        touched = any(left < x1 and x0 < right and top < y1 and y0 < bottom for x0, y0, x1, y1 in self._others(track))
         return None if touched else view
+
+    def hidden(self, view: PosedView, track: Track) -> bool:
+        """Whether the middle of a face that is not seen lies on the ear or the hair beside another one. Only beside one
+        of 1.7 times its width does that say more than `free`."""
+        left, top, right, bottom = view.box
+        x, y, wide = (left + right) / 2, (top + bottom) / 2, 1 + 2 * _BESIDE
+        others = self._others(track)
+        return any(abs(2 * x - x0 - x1) < wide * (x1 - x0) and y0 < y < y1 for x0, y0, x1, y1 in others)
+
+    def _others(self, track: Track) -> Iterator[Box]:
+        """The other faces that are seen in the frame, pixels."""
+        return (one.face.outline or one.face.box for one in self.tracks if one.face and one.number != track.number)
 
 
 class HeldPoses:
@@ -273,15 +286,19 @@ class HeldPoses:
         covered; None where a redaction is better."""
         if not going.later:
             return None  # it is not known yet where the face went
+        held = self._of_lost(track, going)
+        return None if held is None or going.hidden(held, track) else going.free(held, track)
+
+    def _of_lost(self, track: Track, going: Going) -> PosedView | None:
         before, frame = self._views.get(going.tracklet), going.frame
         sight = self._sights.get(going.tracklet)
         near = sight is not None and frame.index - sight[0] <= HELD and frame.time - sight[1] <= _BEFORE
         if before is not None and near and going.tracklet in self._shown:
-            return going.free(before[2].moved(track.box), track)
+            return before[2].moved(track.box)
         coming = going.coming(track.number, begins=going.tracklet not in self._shown)
         if coming is None or coming[0].time - frame.time > _BEFORE or not (near or going.sighted(track.number)):
             return None
-        return going.free(coming[1].moved(track.box), track)
+        return coming[1].moved(track.box)
 
 
 def _told(view: PosedView | None) -> TypeGuard[PosedView]:

@@ -382,6 +382,26 @@ def test_a_lost_face_is_not_shown_where_somebody_elses_is_seen() -> None:
     assert places == [True] * 9 + [False, False], "nor does it come back"
 
 
+@pytest.mark.parametrize(
+    ("beside", "size", "shown_there"),
+    [(56.0, 2.5, False), (-56.0, 2.5, False), (62.0, 2.5, True), (-62.0, 2.5, True), (40.0, 1.6, True)],
+)
+def test_a_lost_face_is_not_shown_on_the_ear_of_a_larger_one(beside: float, size: float, shown_there: bool) -> None:
+    """A face of 75 pixels whose middle lies 56 away ends beside one of 30, and its ear and hair do not."""
+    made = frames([view(n) for n in range(8)] + [None] * 22)
+    poses = HeldPoses()
+    for index, pending in enumerate(made[:9]):
+        one = track(index, seen=index < 8)
+        x, half = index + beside, 15.0 * size
+        other = Track(9, box_at(x), Face((x - half, 20 - half, x + half, 20 + half), 0.9, evidence=0.9), 0, False)
+        # While both are seen nothing hides: a face beside a larger one has its own pose.
+        going = Going(pending.frame, 1, made[index + 1 :], [one, other], known=True)
+        seen = pending.seen[NUMBER].posed
+        found = poses.of_seen(one, seen, going, away=False) if one.face else poses.of_lost(one, going)
+        poses.decided([planned(one, found)], pending)
+        assert (found is not None) == (index < 8 or shown_there)
+
+
 def test_slow_footage_is_held_by_seconds() -> None:
     made = frames([view(n) for n in range(4)] + [None] * 2 + [view(n) for n in range(6, 20)], rate=2)
     assert shown(made, lost=[4, 5])[3:7] == [3, None, None, 6]
