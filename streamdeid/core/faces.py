@@ -123,7 +123,8 @@ class Track:
     """
 
     number: int
-    """Number of the track, from 1, never reused. `person` may join several tracks of one person (re-entry)."""
+    """Number of the track, from 1, never reused; below 0 for a place that a reviewer drew. `person` may join several
+    tracks of one person (re-entry)."""
     box: tuple[float, float, float, float]
     """Filtered (or, while lost, predicted) box in pixels, grown by its uncertainty while lost."""
     face: Face | None
@@ -139,6 +140,11 @@ class Track:
     cut: bool = False
     """Whether the place of a lost face would be larger if it were not limited to the size of a head and a quarter of
     the picture."""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether this is a place that a reviewer drew: a face that no detector knows of."""
+        return self.number < 0
 
     @property
     def sighted(self) -> Face | None:

@@ -155,15 +155,14 @@ class Going:
         return None if touched else view
 
     def hidden(self, view: PosedView, track: Track) -> bool:
-        """Whether the middle of a face that is not seen lies on the ear or the hair beside another one. Only beside one
-        of 1.7 times its width does that say more than `free`."""
+        """Whether the middle of a face that is not seen lies on one that is, or beside it, on ear or hair."""
         left, top, right, bottom = view.box
         x, y, wide = (left + right) / 2, (top + bottom) / 2, 1 + 2 * _BESIDE
         others = self._others(track)
         return any(abs(2 * x - x0 - x1) < wide * (x1 - x0) and y0 < y < y1 for x0, y0, x1, y1 in others)
 
     def _others(self, track: Track) -> Iterator[Box]:
-        """The other faces that are seen in the frame, pixels."""
+        """The other faces of the frame, pixels."""
         return (one.face.outline or one.face.box for one in self.tracks if one.face and one.number != track.number)
 
 
@@ -239,6 +238,9 @@ class HeldPoses:
         the face jumped a moment ago, the place that it left is covered as well.
         """
         found = self._of_seen(track, view, going, away)
+        begins = track.sighted is None and going.tracklet not in self._shown
+        if found is not None and begins and going.hidden(found, track):
+            found = None
         left = None if found is None else self._left_at(going.tracklet, found, going.frame.time)
         return found if found is None or left is None else replace(found, besides=(*found.besides, left[1]))
 

@@ -28,7 +28,7 @@ from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import FACES, Cause, Level, as_rendered, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown, place_of
 from streamdeid.protect.measured_faces import Judge, MeasuredFaces, coming
-from streamdeid.protect.nearer_heads import left_as_it_is, nearer_heads, replaced
+from streamdeid.protect.nearer_heads import left_as_it_is, nearer_heads
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, few, view_of
@@ -134,9 +134,9 @@ class ReplaceFaces:
         done: dict[int, Redaction] = {}
         for plan in (*hidden, *sorted((one for one in plans if one.level in FACES), key=_width)):
             level, number = self._show(out, frame, plan, plans), plan.track.number
-            place = self._posed.replaced(number) if level is Level.POSED else replaced(plan, level, plans)
-            if level is Level.OWN_FACE and self._copy_eyes:
-                place = None  # the person's own eyes would fade along
+            place = self._posed.replaced(number) if level is Level.POSED else plan.replaced(level)
+            if (level is Level.OWN_FACE and self._copy_eyes) or (level is Level.SOFT and nearer_heads(plan, plans)):
+                place = None  # the person's own eyes, or the head in front, would fade along
             self._fading.fade(out, plan.track, level, place)
             done[number] = Redaction(number, _box(plan, level), level.label, plan.person if level in FACES else 0)
         self._fading.end(out, frame.time)
@@ -281,7 +281,8 @@ class ReplaceFaces:
             others = [other for other in plans if other.track is not plan.track]
             heads, closer = [one.head for one in others], [one.rendered for one in others]
             try:
-                with left_as_it_is(out, plan.head, nearer_heads(plan, plans)):
+                # A posed face takes its light from what the strict redaction left.
+                with left_as_it_is(out, plan.head, [] if self._strict else nearer_heads(plan, plans)):
                     soft_redaction(out, frame.planes, plan.head, memory, heads, closer, tone=seen and not self._strict)
                 return Level.SOFT
             except _NOT_RENDERED:

@@ -383,18 +383,46 @@ def test_a_lost_face_is_not_shown_where_somebody_elses_is_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("beside", "size", "shown_there"),
-    [(56.0, 2.5, False), (-56.0, 2.5, False), (62.0, 2.5, True), (-62.0, 2.5, True), (40.0, 1.6, True)],
+    ("beside", "above", "size", "shown_there"),
+    [
+        (56.0, 0.0, 2.5, False),
+        (-56.0, 0.0, 2.5, False),
+        (62.0, 0.0, 2.5, True),
+        (-62.0, 0.0, 2.5, True),
+        (40.0, 0.0, 1.6, True),
+        (56.0, 40.0, 2.5, True),
+        (56.0, -40.0, 2.5, True),
+    ],
 )
-def test_a_lost_face_is_not_shown_on_the_ear_of_a_larger_one(beside: float, size: float, shown_there: bool) -> None:
+def test_a_lost_face_is_not_shown_on_the_ear_of_a_larger_one(
+    beside: float, above: float, size: float, shown_there: bool
+) -> None:
     """A face of 75 pixels whose middle lies 56 away ends beside one of 30, and its ear and hair do not."""
     made = frames([view(n) for n in range(8)] + [None] * 22)
     poses = HeldPoses()
     for index, pending in enumerate(made[:9]):
         one = track(index, seen=index < 8)
         x, half = index + beside, 15.0 * size
-        other = Track(9, box_at(x), Face((x - half, 20 - half, x + half, 20 + half), 0.9, evidence=0.9), 0, False)
+        y = 20 - above
+        other = Track(9, box_at(x), Face((x - half, y - half, x + half, y + half), 0.9, evidence=0.9), 0, False)
         # While both are seen nothing hides: a face beside a larger one has its own pose.
+        going = Going(pending.frame, 1, made[index + 1 :], [one, other], known=True)
+        seen = pending.seen[NUMBER].posed
+        found = poses.of_seen(one, seen, going, away=False) if one.face else poses.of_lost(one, going)
+        poses.decided([planned(one, found)], pending)
+        assert (found is not None) == (index < 8 or shown_there)
+
+
+@pytest.mark.parametrize(("beside", "shown_there"), [(56.0, False), (62.0, True)])
+def test_nor_does_it_come_back_there_where_a_second_look_sees_it(beside: float, shown_there: bool) -> None:
+    made = frames([view(n) for n in range(8)] + [None] * 22)
+    poses = HeldPoses()
+    for index, pending in enumerate(made[:10]):
+        one = track(index, seen=index != 8)
+        if index == 9:
+            one = replace(one, face=replace(one.face, again=True))
+        x = index + beside
+        other = Track(9, box_at(x), Face((x - 37.5, -17.5, x + 37.5, 57.5), 0.9, evidence=0.9), 0, False)
         going = Going(pending.frame, 1, made[index + 1 :], [one, other], known=True)
         seen = pending.seen[NUMBER].posed
         found = poses.of_seen(one, seen, going, away=False) if one.face else poses.of_lost(one, going)
