@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.convex import convex, grown
 from streamdeid.core.frames import Planes
 from streamdeid.observe.posed_view import PosedView
+from streamdeid.observe.turned_view import Gesture
 from streamdeid.protect.fading import Replaced
-from streamdeid.protect.levels import FACES, Level, astray
+from streamdeid.protect.levels import FACES, Cause, Level, astray
 from streamdeid.protect.pending import Measured, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
 from streamdeid.render.light import LightFrame
@@ -25,6 +29,9 @@ _ENOUGH = 8
 provisional face."""
 _BEYOND = 0.06
 """How far a surrogate's own outline may lie beyond the mean head's, as a share of the width."""
+_CORNERS = math.radians(56), math.radians(62)
+"""Yaw over which the corners of the mouth come to tell nothing: from 60 degrees on the landmarks of drawn faces at rest
+smile. How far a mouth is open is still told."""
 _CELL = 2.0
 """Width of a cell of chroma, pixels."""
 
@@ -60,7 +67,8 @@ class PosedFaces:
             return [self._barred(other) for other in others if _touches(self._bounds(other), corners)]
 
         memory = self._memories[plan.tracklet]
-        region = render_posed_face(out, lit, _head(plan.posed), face, self._frame, memory, near)
+        head = replace(_head(plan.posed), gesture=memory.gesture(_told(plan)))
+        region = render_posed_face(out, lit, head, face, self._frame, memory, near)
         if region is not None:
             self._replaced[plan.track.number] = Replaced(region)
         return region is not None
@@ -109,6 +117,16 @@ def _head(posed: PosedView) -> PosedHead:
     """The head that is shown at a view."""
     face_at, *more = (face_ellipse(box) for box in posed.places)
     return PosedHead(posed.pose, face_at, sighted=np.concatenate(more))
+
+
+def _told(plan: Plan) -> Gesture | None:
+    """The gesture of a head that is only turned too far for an own face: its landmarks are believed."""
+    found = plan.measured
+    if plan.cause is not Cause.TURNED or found is None or found.opening is not None or found.seen.turned is None:
+        return None
+    view = found.seen.turned
+    less = 1 - smooth_step((abs(view.pose.yaw) - _CORNERS[0]) / (_CORNERS[1] - _CORNERS[0]))
+    return replace(view.gesture, smile=less * view.gesture.smile, wider=less * view.gesture.wider)
 
 
 def view_of(seen: SeenTrack, found: Measured | None) -> PosedView | None:

@@ -1,8 +1,9 @@
-"""The posed face: a surrogate rendered rigidly at a pose, over the whole region of a face (docs/methods.md 8.2).
+"""The posed face: a surrogate rendered at a pose, over the whole region of a face (docs/methods.md 8.2).
 
 It is for faces whose landmarks are missing or cannot be trusted: small ones, turned ones, profiles. Nothing original is
 left in the region: it shows the surrogate's solid with a z-buffer, the surrogate's skin beside the solid, and the
-background beyond its profile. Of the person pass the pose, six numbers, and the light, five (`posed_light`).
+background beyond its profile. Of the person pass the pose, six numbers, and the light, five (`posed_light`); of one
+whose landmarks are believed, what mouth, eyes and brows do, eight.
 """
 
 from __future__ import annotations
@@ -43,6 +44,11 @@ from streamdeid.render.turned_shape import RestingSolid, gestured
 
 STILL = Gesture(0.0, 0.0, 0.0, 0.0, (1.0, 1.0), (0.0, 0.0))
 """Mouth shut, eyes open: the gesture that is shown where none is known."""
+_TOWARDS = 0.34
+"""Share of the way from no gesture to the one that is told, or back, by which it comes or goes in each frame: where the
+landmarks are believed in every other frame only, a smile must not flicker."""
+_FINEST = 0.02
+"""Steps of a gesture (of its pixels tenfold): the shape of a head that keeps still is computed once."""
 _BEGINS, _ENDS = 8.0, 7.0
 """Widths in pixels: a posed face begins from the first, and ends below the second. Two limits avoid flicker."""
 _RIM, _LEAST_RIM = 0.08, 3.0
@@ -113,12 +119,26 @@ class PosedMemory:
     hair: HairColour = field(default_factory=HairColour)
     rendered: bool = False
     """Whether the posed face was rendered the last time that it was to be."""
+    _told: tuple[Gesture, float] = STILL, 0.0
+    """The gesture that was told last, and how much of it is shown."""
     _of: NewFace | None = None
     _gesture: Gesture | None = None
     _rest: RestingSolid | None = None
     _shape: tuple[Points, RestingSolid] | None = None
     _plain: Pixels | None = None
     _small: tuple[Pixels, Pixels] | None = None
+
+    def gesture(self, told: Gesture | None) -> Gesture:
+        """The gesture to show in a frame that tells this one, or none."""
+        last, share = self._told
+        if not self.rendered:
+            share = 0.0 if told is None else 1.0
+        elif told is None:
+            share = max(share - _TOWARDS, 0.0)
+        else:
+            share = min(share + _TOWARDS, 1.0)
+        self._told = last if told is None else told, share
+        return _partly(*self._told)
 
     def shape(self, face: NewFace, gesture: Gesture, frame: PosedFrame) -> tuple[Points, RestingSolid]:
         """The surrogate's mesh (468, 3) and points in the model's frame, kept while face and gesture stay the same."""
@@ -146,6 +166,23 @@ class PosedMemory:
         turned = np.float32(np.clip((abs(pose.yaw) - _PLAIN_FROM) / _PLAIN_OVER, 0, 1))
         own, plain = self._small
         return own + turned * (plain - own) if turned > 0 else own
+
+
+def _partly(gesture: Gesture, share: float) -> Gesture:
+    """A share, 0 to 1, of a gesture, in steps."""
+
+    def part(value: float, step: float, still: float = 0.0) -> float:
+        return step * round((still + share * (value - still)) / step)
+
+    (left, right), brows = gesture.lids, gesture.raised
+    return Gesture(
+        part(gesture.gape, _FINEST),
+        part(gesture.upper, 10 * _FINEST),
+        part(gesture.smile, _FINEST),
+        part(gesture.wider, 10 * _FINEST),
+        (part(left, _FINEST, 1.0), part(right, _FINEST, 1.0)),
+        (part(brows[0], 10 * _FINEST), part(brows[1], 10 * _FINEST)),
+    )
 
 
 def rim_of(size: float) -> float:

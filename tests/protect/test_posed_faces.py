@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, cast
+
 import cv2
 import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.core.arrays import Plane
+from streamdeid.core.arrays import Plane, Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect import posed_faces
-from streamdeid.protect.levels import Level
+from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.plan import Plan
 from streamdeid.protect.posed_faces import PosedFaces
 from streamdeid.protect.replace_faces import _width
@@ -23,8 +26,14 @@ from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import PosedFrame, PosedHead
 from streamdeid.render.posed_region import face_ellipse
 from tests.drawn_faces import some_identity
+from tests.filmed import Drawn, Filmed, drawer, keypoints, track
 
 SIZE = 240, 240
+
+
+@pytest.fixture(scope="module")
+def drawn(model: AppearanceModel) -> Drawn:
+    return drawer(model)
 
 
 def plan(number: int, x: float, y: float, size: float, level: Level = Level.POSED, box: float = 0.45) -> Plan:
@@ -104,3 +113,64 @@ def test_heads_that_are_too_far_away_to_be_asked_would_change_nothing(
             asked[ask is None] += len(posed._heads)
         assert all((a == b).all() for a, b in zip(*([one.y, one.u, one.v] for one in published), strict=True))
     assert asked[False] == 80 and 20 < asked[True] < 60
+
+
+def _turned(fitting: FitModel, drawn: Drawn, yaw: float, open_by: float = 0.0) -> tuple[Filmed, Plan]:
+    """A filter that knows a person who turned so far, small, and the plan of the last frame."""
+    filmed = Filmed(fitting)
+    for angle in (*[0.1] * 5, *np.linspace(0.1, yaw, 10), yaw, yaw):
+        one = drawn(width=52.0, yaw=float(angle))
+        face = replace(one.face, keypoints=keypoints(one))
+        if open_by and one.face.landmarks is not None:
+            wide = one.face.landmarks.copy()
+            wide[[55, 56, 57, 58, 59, 65, 66, 67]] += (0.0, open_by)
+            face = replace(face, landmarks=wide)
+        pending = filmed.observe(one.planes, track(face))
+        (decided,) = filmed.plans(pending, [track(face)])
+        filmed.filter.render(pending, [decided])
+    return filmed, decided
+
+
+@pytest.mark.parametrize(("yaw", "open_by"), [(0.95, 0.0), (0.95, 6.0)])
+def test_a_head_that_is_turned_too_far_for_an_own_face_still_speaks(
+    fitting: FitModel, drawn: Drawn, yaw: float, open_by: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heads: list[PosedHead] = []
+    real = posed_faces.render_posed_face
+
+    def noted(*given: Any) -> Points | None:
+        heads.append(given[2])
+        return real(*given)
+
+    monkeypatch.setattr(posed_faces, "render_posed_face", noted)
+    _, decided = _turned(fitting, drawn, yaw, open_by)
+    assert decided.level is Level.POSED and decided.cause is Cause.TURNED and decided.measured is not None
+    view = decided.measured.seen.turned
+    assert view is not None and (view.gesture.gape > 0.1) == (open_by > 0)
+    assert heads[-1].gesture.gape == pytest.approx(view.gesture.gape, abs=0.011)
+    assert heads[-1].gesture.lids == pytest.approx(view.gesture.lids, abs=0.011)
+
+
+def test_only_landmarks_that_are_believed_tell_a_gesture(fitting: FitModel, drawn: Drawn) -> None:
+    _, decided = _turned(fitting, drawn, 0.95)
+    assert decided.measured is not None and decided.measured.seen.turned is not None
+    told = posed_faces._told(decided)
+    assert told is not None
+    view, something = decided.measured.seen.turned, cast("Any", object())
+    smiling = replace(view, gesture=replace(view.gesture, smile=1.0, wider=4.0, gape=0.3))
+    for degrees, share in ((40, 1.0), (59, 0.5), (62, 0.0), (-75, 0.0), (-40, 1.0)):
+        turn = np.radians(degrees)
+        cosine, sine = np.cos(turn), np.sin(turn)
+        pose = replace(view.pose, rotation=np.array([[cosine, 0, sine], [0, 1, 0], [-sine, 0, cosine]]))
+        seen = replace(decided.measured.seen, turned=replace(smiling, pose=pose))
+        given = posed_faces._told(replace(decided, measured=replace(decided.measured, seen=seen)))
+        assert given is not None and given.gape == 0.3
+        assert (given.smile, given.wider) == pytest.approx((share, 4 * share), abs=0.02)
+    for other in (
+        replace(decided, cause=Cause.ASTRAY),
+        replace(decided, cause=Cause.POOR_FIT),
+        replace(decided, measured=None),
+        replace(decided, measured=replace(decided.measured, opening=something)),
+        replace(decided, measured=replace(decided.measured, seen=replace(decided.measured.seen, turned=None))),
+    ):
+        assert posed_faces._told(other) is None

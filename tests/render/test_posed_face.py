@@ -15,6 +15,7 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.observe.keypoint_pose import KeypointPose
+from streamdeid.observe.turned_view import Gesture
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import STILL, PosedFrame, PosedHead, PosedMemory, render_posed_face
 from streamdeid.render.posed_light import PosedLight
@@ -253,6 +254,25 @@ def test_eyes_look_straight_ahead_and_close_when_told(  # type: ignore[no-untype
         _, columns = np.nonzero((mask > 0) & (out.y <= np.percentile(values, 20)))
         assert np.ptp(values) > 40 and abs(columns.mean() - laid[lids][:, 0].mean()) < 0.15 * np.ptp(laid[lids][:, 0])
         assert np.median(shut.y[mask > 0]) > np.median(values) + 10, "no pupil, a line of lashes at most"
+
+
+def test_a_gesture_comes_and_goes_softly_and_small_changes_of_it_are_none() -> None:
+    told = Gesture(0.5, 4.0, 1.0, -4.0, (0.2, 0.4), (5.0, -5.0))
+    memory = PosedMemory()
+    assert memory.gesture(None) == STILL
+    first = memory.gesture(told)
+    assert np.allclose(flat(first), flat(told), atol=0.11), "a face that begins has it at once"
+    memory.rendered = True
+    gone = [memory.gesture(None) for _ in range(4)]
+    assert [round(one.smile, 2) for one in gone] == [0.66, 0.32, 0.0, 0.0] and gone[-1] == STILL
+    assert gone[0].lids == pytest.approx((1 - 0.8 * 0.66, 1 - 0.6 * 0.66), abs=0.011)
+    back = [memory.gesture(told) for _ in range(4)]
+    assert [round(one.smile, 2) for one in back] == [0.34, 0.68, 1.0, 1.0] and back[-1] == first
+    assert memory.gesture(replace(told, smile=0.995, gape=0.495, lids=(0.205, 0.395))) == first, "nothing is made anew"
+
+
+def flat(gesture: Gesture) -> list[float]:
+    return [gesture.gape, gesture.upper, gesture.smile, gesture.wider, *gesture.lids, *gesture.raised]
 
 
 def test_an_open_mouth_is_dark_inside(model: AppearanceModel, frame: PosedFrame, drawn) -> None:  # type: ignore[no-untyped-def]
