@@ -306,11 +306,9 @@ class ReplaceFaces:
 
     def _pose(self, out: Planes, frame: Frame, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
         """Render a posed face, in place. Returns whether it was rendered."""
-        lit = frame.planes
         if self._strict:  # the light comes from what is published around the head, not from the person
             self._redact(out, frame, replace(plan, level=Level.SOFT), plans)
-            lit = out
-        return self._posed.render(out, lit, plan, face, plans)
+        return self._posed.render(out, out if self._strict else frame.planes, plan, face, plans)
 
     def _render_own(self, out: Planes, plan: Plan, face: NewFace) -> bool:
         """Render an own face, in place. Returns whether it was rendered."""
