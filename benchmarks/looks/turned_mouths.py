@@ -2,7 +2,7 @@
 
     python -m benchmarks turned_mouths VIDEO ... [--frames N] [--json]
 
-For the posed faces whose only reason is their turn, so that landmarks of the original are believed: correlation and
+For the posed faces of which a turn is the worst that speaks against an own face: correlation and
 spread (standard deviation over the original's) of how far the mouth is open, its width, the height of its corners over
 its middle and how far the eyes are open, each over the distance from the bridge of the nose to the chin; between the
 original's landmarks and those that the landmarker sees on what is published, where it sees a face there. Such landmarks

@@ -5,7 +5,7 @@ The rules answer two separate questions. *Is this frame good enough to know a pe
 the side, a raised eyebrow or a worse fit than a second ago do not count against that. *How is a known person shown?*
 (`Steps`): a known person keeps the own face. Where the landmarks are true, the face is rendered on them, even if it is
 occluded or blurred, and as a solid where the head is turned. Where the face is too small, or has no true landmarks, it
-is posed rigidly by five points. A face whose person or pose is unknown gets a soft redaction: there is no face for it
+is posed by five points. A face whose person or pose is unknown gets a soft redaction: there is no face for it
 that others do not have.
 """
 
@@ -29,7 +29,7 @@ class Level(enum.IntEnum):
     OWN_FACE = 1
     """The person's surrogate, rendered on the landmarks."""
     POSED = 2
-    """The person's surrogate, rendered rigidly at a pose, over the whole face."""
+    """The person's surrogate, rendered at a pose, over the whole face."""
     SOFT = 3
     """A soft redaction, with no face in it but one that fades (`fading`)."""
     SOLID = 4

@@ -16,7 +16,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.observe.turned_view import Gesture
 from streamdeid.protect.fading import Replaced
-from streamdeid.protect.levels import FACES, Cause, Level, astray
+from streamdeid.protect.levels import FACES, Cause, Level, as_rendered, astray
 from streamdeid.protect.pending import Measured, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
 from streamdeid.render.light import LightFrame
@@ -32,6 +32,12 @@ _BEYOND = 0.06
 _CORNERS = math.radians(56), math.radians(62)
 """Yaw over which the corners of the mouth come to tell nothing: from 60 degrees on the landmarks of drawn faces at rest
 smile. How far a mouth is open is still told."""
+_WIDEST = 0.5
+"""How far a mouth is opened at most, height over width: at .8 a chin goes 17 % of the width beyond where it is looked
+for by what is rendered beside it, at .5 9 %, and the region's rim is 8."""
+_DOUBTED = Cause.ASTRAY, Cause.SMALL
+"""What must not speak against the landmarks; the cause of a level is only the worst that does. The frontal model fits
+no head that is turned so far, and all of them are partly hidden."""
 _CELL = 2.0
 """Width of a cell of chroma, pixels."""
 
@@ -48,11 +54,16 @@ class PosedFaces:
         """By track: a box that holds what is replaced of the heads of one frame."""
         self._replaced: dict[int, Replaced] = {}
         """By track: where the posed face of this frame left nothing of the original."""
+        self._posed: set[int] = set()
+        """Tracklets that showed a posed face in this frame."""
 
     def keep(self, tracklets: Iterable[int]) -> None:
         """Begin a frame: keep what is remembered of these tracklets, and drop all else."""
         self._heads, self._boxes, self._replaced = {}, {}, {}
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
+        for number in self._memories.keys() - self._posed:
+            self._memories[number].rest()
+        self._posed = set()
 
     def render(self, out: Planes, lit: Planes, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
         """Render the posed face of one of the plans, in place; return False, with nothing done, where it cannot be
@@ -71,6 +82,7 @@ class PosedFaces:
         region = render_posed_face(out, lit, head, face, self._frame, memory, near)
         if region is not None:
             self._replaced[plan.track.number] = Replaced(region)
+            self._posed.add(plan.tracklet)
         return region is not None
 
     def replaced(self, track: int) -> Replaced | None:
@@ -120,13 +132,21 @@ def _head(posed: PosedView) -> PosedHead:
 
 
 def _told(plan: Plan) -> Gesture | None:
-    """The gesture of a head that is only turned too far for an own face: its landmarks are believed."""
+    """The gesture of a head that is turned too far for an own face, and whose landmarks are believed all the same."""
     found = plan.measured
     if plan.cause is not Cause.TURNED or found is None or found.opening is not None or found.seen.turned is None:
         return None
-    view = found.seen.turned
+    severe, view = as_rendered(found.severities, found.seen), found.seen.turned
+    numbers = view.gesture.gape, view.gesture.upper, view.gesture.smile, view.gesture.wider
+    if (
+        not all(severe.get(cause, 0.0) <= 1 for cause in _DOUBTED)
+        or not np.isfinite([*numbers, *view.gesture.lids, *view.gesture.raised]).all()
+    ):
+        return None
+    gape, upper, smile, wider = numbers
     less = 1 - smooth_step((abs(view.pose.yaw) - _CORNERS[0]) / (_CORNERS[1] - _CORNERS[0]))
-    return replace(view.gesture, smile=less * view.gesture.smile, wider=less * view.gesture.wider)
+    shut = min(1.0, _WIDEST / max(gape, 1e-6))
+    return replace(view.gesture, gape=shut * gape, upper=shut * upper, smile=less * smile, wider=less * wider)
 
 
 def view_of(seen: SeenTrack, found: Measured | None) -> PosedView | None:

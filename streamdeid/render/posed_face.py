@@ -1,6 +1,6 @@
 """The posed face: a surrogate rendered at a pose, over the whole region of a face (docs/methods.md 8.2).
 
-It is for faces whose landmarks are missing or cannot be trusted: small ones, turned ones, profiles. Nothing original is
+It is for faces whose landmarks are missing or cannot be trusted, and for those turned too far. Nothing original is
 left in the region: it shows the surrogate's solid with a z-buffer, the surrogate's skin beside the solid, and the
 background beyond its profile. Of the person pass the pose, six numbers, and the light, five (`posed_light`); of one
 whose landmarks are believed, what mouth, eyes and brows do, eight.
@@ -119,8 +119,8 @@ class PosedMemory:
     hair: HairColour = field(default_factory=HairColour)
     rendered: bool = False
     """Whether the posed face was rendered the last time that it was to be."""
-    _told: tuple[Gesture, float] = STILL, 0.0
-    """The gesture that was told last, and how much of it is shown."""
+    _told: tuple[Gesture, float] | None = None
+    """The gesture that was told last, and how much of it is shown; None before the first frame in a row."""
     _of: NewFace | None = None
     _gesture: Gesture | None = None
     _rest: RestingSolid | None = None
@@ -130,15 +130,14 @@ class PosedMemory:
 
     def gesture(self, told: Gesture | None) -> Gesture:
         """The gesture to show in a frame that tells this one, or none."""
-        last, share = self._told
-        if not self.rendered:
-            share = 0.0 if told is None else 1.0
-        elif told is None:
-            share = max(share - _TOWARDS, 0.0)
-        else:
-            share = min(share + _TOWARDS, 1.0)
+        last, share = (STILL, 0.0 if told is None else 1.0) if self._told is None else self._told
+        share = max(share - _TOWARDS, 0.0) if told is None else min(share + _TOWARDS, 1.0)
         self._told = last if told is None else told, share
         return _partly(*self._told)
+
+    def rest(self) -> None:
+        """Note that no posed face was shown in a frame: the next one has no gesture of before."""
+        self._told = None
 
     def shape(self, face: NewFace, gesture: Gesture, frame: PosedFrame) -> tuple[Points, RestingSolid]:
         """The surrogate's mesh (468, 3) and points in the model's frame, kept while face and gesture stay the same."""
@@ -233,8 +232,8 @@ def render_posed_face(
     patch = TurnedPatch(rendered.patch, points, none, none, rendered.owner, rendered.owner_chroma)
     if pose.size >= _EYES_FROM:
         _render_eyes(patch, shape, view, lit, narrowed(pose.yaw), frame.fitting.model)
-    if head.gesture.gape > 0 and memory.light.mask.shown == 0:
-        _render_mouth(patch, head.gesture, view, frame.fitting.model)
+    if head.gesture.gape > 0 and memory.light.mask.shown < 1:
+        _render_mouth(patch, head.gesture, view, frame.fitting.model, 1 - memory.light.mask.shown)
     profile, place = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
     whole = filled(rendered, mesh, out, region, rim, profile, place, memory.hair, others(corners))
     if whole is None:
@@ -260,12 +259,14 @@ def _render_eyes(
             render_eye(only, patch.points[lids], iris, radius * view.scale, colours, squash, lit.towards)
 
 
-def _render_mouth(patch: TurnedPatch, gesture: Gesture, view: HeadPose, model: AppearanceModel) -> None:
-    """Render the inside of an open mouth."""
+def _render_mouth(
+    patch: TurnedPatch, gesture: Gesture, view: HeadPose, model: AppearanceModel, strength: float
+) -> None:
+    """Render the inside of an open mouth. strength: 0 to 1."""
     mouth, covered = patch.points[INNER_LIP], patch.patch.covered_luma > 0
     if covered.any():
         across = float(np.linalg.norm(model.mean_shape[64] - model.mean_shape[60])) * view.scale
         chroma = patch.patch.uv[patch.patch.covered > 0]
         skin = np.array([np.median(patch.patch.y[covered]), *np.median(chroma, axis=0)], np.float32)
         with patch.only(MOUTH, mouth) as only:
-            render_inside(only, mouth, skin, across, gesture.smile, 1.0)
+            render_inside(only, mouth, skin, across, gesture.smile, strength)

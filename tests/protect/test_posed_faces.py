@@ -151,6 +151,50 @@ def test_a_head_that_is_turned_too_far_for_an_own_face_still_speaks(
     assert heads[-1].gesture.lids == pytest.approx(view.gesture.lids, abs=0.011)
 
 
+def _severe(decided: Plan, **severities: float) -> Plan:
+    assert decided.measured is not None
+    more = {Cause[name]: value for name, value in severities.items()}
+    found = replace(decided.measured, severities={**decided.measured.severities, **more})
+    if "SMALL" in severities:  # by the width of the face
+        found = replace(found, seen=replace(found.seen, points=0.01 * found.seen.points))
+    return replace(decided, measured=found)
+
+
+def _gesturing(decided: Plan, **numbers: Any) -> Plan:
+    assert decided.measured is not None and decided.measured.seen.turned is not None
+    view = decided.measured.seen.turned
+    turned = replace(view, gesture=replace(view.gesture, **numbers))
+    return replace(decided, measured=replace(decided.measured, seen=replace(decided.measured.seen, turned=turned)))
+
+
+def test_no_mouth_is_opened_farther_than_the_region_reaches(fitting: FitModel, drawn: Drawn) -> None:
+    _, decided = _turned(fitting, drawn, 0.95)
+    told = posed_faces._told(_gesturing(decided, gape=0.8, upper=8.0))
+    assert told is not None and (told.gape, told.upper) == pytest.approx((0.5, 5.0))
+
+
+def test_a_gesture_goes_softly_and_is_forgotten_where_no_posed_face_was_shown(
+    fitting: FitModel, light: LightFrame, drawn: Drawn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, decided = _turned(fitting, drawn, 0.95)
+    assert decided.face is not None
+    speaking, still = _gesturing(decided, gape=0.5), replace(decided, cause=Cause.ASTRAY)
+    shown: list[float] = []
+    real = posed_faces.render_posed_face
+
+    def noted(*given: Any) -> Points | None:
+        shown.append(given[2].gesture.gape)
+        return real(*given)
+
+    monkeypatch.setattr(posed_faces, "render_posed_face", noted)
+    posed, picture = PosedFaces(fitting, light), drawn(width=52.0, yaw=0.95).planes
+    for one in (speaking, still, still, still, speaking, None, still, None, speaking):
+        posed.keep([decided.tracklet])
+        if one is not None:
+            assert posed.render(picture.copy(), picture, one, decided.face, [one])
+    assert shown == pytest.approx([0.5, 0.33, 0.16, 0.0, 0.16, 0.0, 0.5], abs=0.011)
+
+
 def test_only_landmarks_that_are_believed_tell_a_gesture(fitting: FitModel, drawn: Drawn) -> None:
     _, decided = _turned(fitting, drawn, 0.95)
     assert decided.measured is not None and decided.measured.seen.turned is not None
@@ -170,6 +214,11 @@ def test_only_landmarks_that_are_believed_tell_a_gesture(fitting: FitModel, draw
         replace(decided, cause=Cause.ASTRAY),
         replace(decided, cause=Cause.POOR_FIT),
         replace(decided, measured=None),
+        _severe(decided, ASTRAY=1.1),
+        _severe(decided, SMALL=1.1),
+        _severe(decided, ASTRAY=np.nan),
+        _gesturing(decided, gape=np.nan),
+        _gesturing(decided, raised=(0.0, np.inf)),
         replace(decided, measured=replace(decided.measured, opening=something)),
         replace(decided, measured=replace(decided.measured, seen=replace(decided.measured.seen, turned=None))),
     ):

@@ -16,11 +16,13 @@ from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.turned_view import Gesture
+from streamdeid.render import posed_face
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import STILL, PosedFrame, PosedHead, PosedMemory, render_posed_face
 from streamdeid.render.posed_light import PosedLight
 from streamdeid.render.posed_region import face_ellipse, holding
 from streamdeid.render.turned_rim import CHIN, NOSE_TIP, TOP, RimProfile
+from streamdeid.render.worn import Worn
 from tests.drawn_faces import SIZE, Scene, scene, some_identity
 
 X, Y = 160.0, 165.0
@@ -259,16 +261,19 @@ def test_eyes_look_straight_ahead_and_close_when_told(  # type: ignore[no-untype
 def test_a_gesture_comes_and_goes_softly_and_small_changes_of_it_are_none() -> None:
     told = Gesture(0.5, 4.0, 1.0, -4.0, (0.2, 0.4), (5.0, -5.0))
     memory = PosedMemory()
-    assert memory.gesture(None) == STILL
     first = memory.gesture(told)
     assert np.allclose(flat(first), flat(told), atol=0.11), "a face that begins has it at once"
-    memory.rendered = True
     gone = [memory.gesture(None) for _ in range(4)]
     assert [round(one.smile, 2) for one in gone] == [0.66, 0.32, 0.0, 0.0] and gone[-1] == STILL
     assert gone[0].lids == pytest.approx((1 - 0.8 * 0.66, 1 - 0.6 * 0.66), abs=0.011)
     back = [memory.gesture(told) for _ in range(4)]
     assert [round(one.smile, 2) for one in back] == [0.34, 0.68, 1.0, 1.0] and back[-1] == first
     assert memory.gesture(replace(told, smile=0.995, gape=0.495, lids=(0.205, 0.395))) == first, "nothing is made anew"
+    assert memory.gesture(replace(told, wider=-4.05, upper=4.05, raised=(5.05, -5.05))) == first
+    memory.rest()
+    assert memory.gesture(None) == STILL, "what was told before a break is not shown after it"
+    memory.rest()
+    assert memory.gesture(told) == first
 
 
 def flat(gesture: Gesture) -> list[float]:
@@ -279,12 +284,29 @@ def test_an_open_mouth_is_dark_inside(model: AppearanceModel, frame: PosedFrame,
     head = _head(120.0)
     made = _seen(model, frame, head)
     shut, _ = drawn(made.planes, head, dim=True)
-    wide, _ = drawn(made.planes, replace(head, gesture=replace(STILL, gape=0.5)), dim=True)
+    open_mouth = replace(head, gesture=replace(STILL, gape=0.5))
+    wide, _ = drawn(made.planes, open_mouth, dim=True)
     middle = (
         head.pose.head_pose(frame.outline.head).to_image(np.array([[99.5, 176.0]]), np.array([-20.0]))[0].astype(int)
     )
     where = slice(middle[1] - 3, middle[1] + 4), slice(middle[0] - 3, middle[0] + 4)
     assert wide.y[where].mean() < shut.y[where].mean() - 20
+
+
+def test_the_inside_of_a_mouth_goes_as_a_mask_comes(  # type: ignore[no-untyped-def]
+    model: AppearanceModel, frame: PosedFrame, face: NewFace, drawn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = replace(_head(120.0), gesture=replace(STILL, gape=0.5))
+    made, strengths = _seen(model, frame, head), []
+    monkeypatch.setattr(posed_face, "render_inside", lambda *given: strengths.append(given[-1]))
+    masks = [Worn(share, np.full(3, 200.0), True) for share in (0.0, 0.35, 0.45, 1.0)]
+    for mask in masks:
+        memory = PosedMemory()
+        memory.shape(face, head.gesture, frame)
+        memory.light = PosedLight(np.array([-0.3, 0.0, 0.0, 0.0, 0.0, 0.0]), frames=1, mask=mask)
+        drawn(made.planes, head, memory)
+    assert strengths == pytest.approx([1 - mask.shown for mask in masks if mask.shown < 1])
+    assert 2 <= len(strengths) < 4
 
 
 def test_what_cannot_be_drawn_changes_nothing(model: AppearanceModel, frame: PosedFrame, face: NewFace) -> None:
