@@ -11,10 +11,8 @@ kept faces from the first level. Runs the filter as on a file, look-ahead includ
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +21,12 @@ import numpy as np
 
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
+from benchmarks.looks.published import published
 from streamdeid.core.arrays import Box, Pixels, Plane
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Cause, Level
-from streamdeid.runs.parts import assemble, lookahead_frames, open_source, timed_detector
-from streamdeid.runs.session import open_session
-from streamdeid.runs.step import Done, Step, filtered
-from streamdeid.settings import Settings
+from streamdeid.runs.step import Done
 
 _SIDE = 48
 """Side, pixels, of the picture of a head."""
@@ -39,25 +35,15 @@ LEVELS = tuple(level.label for level in Level if level is not Level.MASK)
 
 def one(path: Path, frames: int | None) -> dict[str, Any]:
     """The row of one clip, its first `frames` frames. Raises StreamdeidError."""
-    settings = Settings()
-    source = open_source(path, settings)
-    info = source.info
-    with contextlib.closing(timed_detector(settings)) as detect:
-        stream = assemble(
-            open_session(settings), detect, size=(info.width, info.height), rate=info.average_rate, tested=False
-        )
-        given = islice(source, frames)
-        ahead = lookahead_frames(settings, info)
-        step: Step[None] = stream.step()
-        causes: Counter[Cause] = Counter()
-        jumps = Jumps()
-        row = counted(_counting(causes, jumps, filtered(given, step, ahead)))
+    causes: Counter[Cause] = Counter()
+    jumps = Jumps()
+    row = counted(_counting(causes, jumps, published(path, frames)))
     return {"clip": path.stem, **row, "jump over the original's": jumps.ratio, "causes": told(causes)}
 
 
-def _counting(causes: Counter[Cause], jumps: Jumps, published: Iterable[Done[None]]) -> Iterator[DeidentifiedFrame]:
+def _counting(causes: Counter[Cause], jumps: Jumps, frames: Iterable[Done[None]]) -> Iterator[DeidentifiedFrame]:
     """What was published, while the causes are counted and the heads compared."""
-    for done in published:
+    for done in frames:
         causes.update(plan.cause for plan in done.plans if plan.cause is not None)
         boxes = {plan.track.number: plan.track.box for plan in done.plans}
         levels = {one.track: one.level for one in done.frame.redactions}

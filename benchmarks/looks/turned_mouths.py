@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,14 @@ import numpy as np
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.looks.head_geometry import counterpart
+from benchmarks.looks.published import published
 from streamdeid.core.arrays import Points
 from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import Detector
 from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Cause, Level
-from streamdeid.runs.parts import assemble, default_detector, lookahead_frames, open_source, timed_detector
-from streamdeid.runs.session import open_session
-from streamdeid.runs.step import Done, Step, filtered
+from streamdeid.runs.parts import default_detector
+from streamdeid.runs.step import Done
 from streamdeid.settings import Settings
 
 SIGNS = ("mouth open", "mouth wide", "corners", "eyes")
@@ -51,10 +50,10 @@ def signs(landmarks: Points) -> list[float]:
     return [apart(62, 66) / high, apart(48, 54) / high, corners / high, eyes / high]
 
 
-def seen_again(published: Iterable[Done[None]], detect: Detector) -> list[tuple[list[float], list[float]]]:
+def seen_again(frames: Iterable[Done[None]], detect: Detector) -> list[tuple[list[float], list[float]]]:
     """The measures of each such face, before and after."""
     pairs = []
-    for done in published:
+    for done in frames:
         frame = done.frame
         there = detect(Frame(frame.planes, frame.time, frame.index))
         for plan in done.plans:
@@ -70,18 +69,8 @@ def seen_again(published: Iterable[Done[None]], detect: Detector) -> list[tuple[
 
 def one(path: Path, frames: int | None) -> dict[str, Any]:
     """The row of one clip, its first `frames` frames. Raises StreamdeidError."""
-    settings = Settings()
-    source = open_source(path, settings)
-    info = source.info
-    with (
-        contextlib.closing(timed_detector(settings)) as detect,
-        contextlib.closing(default_detector(settings)) as again,
-    ):
-        stream = assemble(
-            open_session(settings), detect, size=(info.width, info.height), rate=info.average_rate, tested=False
-        )
-        step: Step[None] = stream.step()
-        pairs = seen_again(filtered(islice(source, frames), step, lookahead_frames(settings, info)), again)
+    with contextlib.closing(default_detector(Settings())) as again:
+        pairs = seen_again(published(path, frames), again)
     row: dict[str, Any] = {"clip": path.stem, "faces": len(pairs)}
     if len(pairs) >= _FEWEST:
         before, after = (np.array(side) for side in zip(*pairs, strict=True))

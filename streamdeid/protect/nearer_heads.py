@@ -25,7 +25,7 @@ from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.soft_head import Head, lost_face
 from streamdeid.render.posed_hair import SCALP
 
-LARGER = 1.5
+_LARGER = 1.5
 """How much larger than a lost face a face in front has to be. Even a small child's face is about two thirds as large as
 a grown-up's, and larger where it is nearer to the camera: at 1.15 a child whom nobody saw before a grown-up's hair
 would be left open."""
@@ -45,14 +45,14 @@ def nearer_heads(plan: Plan, plans: Plans) -> list[Points]:
         return []
     face = plan.track.face
     x0, y0, x1, y1 = lost_face(plan.track) if face is None else face.box
-    least = LARGER * max(x1 - x0, y1 - y0)
-    heads = [_head(other) for other in plans if other.track is not plan.track and _height(other) >= least]
+    least = _LARGER * max(x1 - x0, y1 - y0)
+    heads = [_head(other) for other in plans if other.track is not plan.track and _size(other) >= least]
     left, top, right, bottom = plan.head.box
     low, high = np.array([left, top]), np.array([right, bottom])
     return [h for h in heads if h is not None and (h.max(axis=0) > low).all() and (h.min(axis=0) < high).all()]
 
 
-def _height(plan: Plan) -> float:
+def _size(plan: Plan) -> float:
     """Longer side, pixels, of a face that may hide others, by its landmarks or its box, whichever is less; 0 for
     another one."""
     face = plan.track.sighted

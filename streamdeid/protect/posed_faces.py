@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 
@@ -137,16 +137,15 @@ def _told(plan: Plan) -> Gesture | None:
     if plan.cause is not Cause.TURNED or found is None or found.opening is not None or found.seen.turned is None:
         return None
     severe, view = as_rendered(found.severities, found.seen), found.seen.turned
-    numbers = view.gesture.gape, view.gesture.upper, view.gesture.smile, view.gesture.wider
-    if (
-        not all(severe.get(cause, 0.0) <= 1 for cause in _DOUBTED)
-        or not np.isfinite([*numbers, *view.gesture.lids, *view.gesture.raised]).all()
-    ):
+    told = view.gesture
+    doubted = not all(severe.get(cause, 0.0) <= 1 for cause in _DOUBTED)
+    if doubted or not np.isfinite(np.hstack(astuple(told))).all():
         return None
-    gape, upper, smile, wider = numbers
     less = 1 - smooth_step((abs(view.pose.yaw) - _CORNERS[0]) / (_CORNERS[1] - _CORNERS[0]))
-    shut = min(1.0, _WIDEST / max(gape, 1e-6))
-    return replace(view.gesture, gape=shut * gape, upper=shut * upper, smile=less * smile, wider=less * wider)
+    shut = min(1.0, _WIDEST / max(told.gape, 1e-6))
+    return replace(
+        told, gape=shut * told.gape, upper=shut * told.upper, smile=less * told.smile, wider=less * told.wider
+    )
 
 
 def view_of(seen: SeenTrack, found: Measured | None) -> PosedView | None:
