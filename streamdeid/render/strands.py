@@ -26,6 +26,14 @@ _WIDE = (1.5, 3.0)
 """That distance, pixels, from which strands end apart, and from which they do so in full (faces of 94 and 188 pixels):
 with strands of a pixel hair had an end of black and bright pixels in turn, like a saw (photographed heads of 65 pixels,
 speaker_soft)."""
+_LOOSE = (0.45, 0.35)
+"""From which share of the way from the material to the new skin what lies between a strand and the rim is a gap, and
+over which more the strand behind it vanishes: a fringe lets skin through, and what came after a gap was a black mark on
+a bare forehead (dinner). Material nearly as bright as the skin has no gaps that brightness could tell."""
+_OUTSIDE = 0.1
+"""How far outside the rim a gap counts, too, as a share of the fade."""
+_FINER = 4
+"""Number of directions looked at for each one that was measured, where gaps between strands are looked for."""
 _LOWEST = -0.35
 """Lowest direction, sine of the angle, in which material and tones of the rim are rendered: below, both are none."""
 _TURNS = 2048
@@ -76,6 +84,9 @@ def moved_inwards(
     luma_of = planes[0]
     apart = _APART * fade
     apart_ends = _STRANDS[0] * min(max((apart - _WIDE[0]) / (_WIDE[1] - _WIDE[0]), 0.0), 1.0)
+    gaps = np.zeros((1, 2), np.float32)
+    if apart_ends > 0:
+        gaps = _gaps(luma_of, origin, middle, angles, rim, depth, shift, tone, bare, int(_OUTSIDE * fade) + 1)
     # Upwards from the middle is a quarter of a turn before the first direction.
     ux, uy = np.cos(angles[0] - 0.5 * np.pi), np.sin(angles[0] - 0.5 * np.pi)
     least = max(rim.min() - max(fade, depth.max() * (_BROKEN[1] + apart_ends)), 0.0)
@@ -124,10 +135,7 @@ def moved_inwards(
                 if deep <= 0 or inner >= deep * (_BROKEN[1] + apart_ends):
                     continue
                 step = shift[a] + share * (shift[b] - shift[a])
-                away = step
-                while away < inner + 2:  # never from inside, nor from half-inside chroma
-                    away += step
-                grow = 1 + away / max(far, 1e-6)
+                grow = 1 + _away(step, inner) / max(far, 1e-6)
                 sx, sy = middle[0] + dx * grow + origin[0], middle[1] + dy * grow + origin[1]
                 value = _bilinear(luma_of, sx, sy)
                 mean = tone[a] + share * (tone[b] - tone[a])
@@ -151,12 +159,77 @@ def moved_inwards(
                 other = under - value if side > 0 else value - under
                 if other > 0:  # material of the skin's own brightness has no other side
                     weight *= np.float32(1 - min(abs(side) / _STRANDS[1], 1.0) * min(other / _OTHER, 1.0))
+                if apart_ends > 0 and weight > 0 and side != 0:
+                    gap = (mean - _at(gaps, place * _FINER, inner)) / side
+                    gap = min(max((gap - _LOOSE[0]) / _LOOSE[1], 0.0), 1.0)
+                    weight *= np.float32(1 - min(0.5 * abs(side) / _STRANDS[1], 1.0) * gap)
                 if plane == 0:
                     luma[row, column] += weight * (value - luma[row, column])
                 else:
                     for c in range(2):
                         value = _bilinear(planes[1 + c], (sx - 0.5) / 2, (sy - 0.5) / 2)
                         chroma[row, column, c] += weight * (value - chroma[row, column, c])
+
+
+@kernel
+def _gaps(luma, origin, middle, angles, rim, depth, shift, tone, bare, outside):  # type: ignore[no-untyped-def]
+    """The material's mean, or what of it is nearer to the new skin's brightness between the rim and a place inside.
+
+    float32 (_FINER d, n), by direction and by pixels from the rim; so many pixels outside it count, too. Three
+    neighbouring directions are averaged. The other arguments are those of `moved_inwards`.
+    """
+    rays, longest = _FINER * len(angles), outside + int(depth.max() * (_BROKEN[1] + _STRANDS[0])) + 2
+    there = np.zeros((rays, longest), np.float32)
+    mean, darker, ends = np.zeros(rays, np.float32), np.zeros(rays, np.bool_), np.zeros(rays, np.int64)
+    for k in range(rays):
+        low, share = k // _FINER, (k % _FINER) / _FINER
+        high = (low + 1) % len(angles)
+        turn = angles[0] + k * 2 * np.pi / rays
+        ux, uy = np.cos(turn), np.sin(turn)
+        edge, step = rim[low] + share * (rim[high] - rim[low]), shift[low] + share * (shift[high] - shift[low])
+        mean[k] = tone[low] + share * (tone[high] - tone[low])
+        darker[k] = mean[k] < bare[low] + share * (bare[high] - bare[low])
+        deep = max(depth[low], depth[high])
+        ends[k] = outside + int(deep * (_BROKEN[1] + _STRANDS[0])) + 2 if deep > 0 else 0
+        for n in range(ends[k]):
+            inner = n - outside
+            far = edge - inner if inner < 0 else edge - inner + _away(step, inner)
+            there[k, n] = _bilinear(luma, middle[0] + far * ux + origin[0], middle[1] + far * uy + origin[1])
+    out = np.zeros((rays, longest - outside), np.float32)
+    for k in range(rays):
+        most = mean[k]
+        for n in range(longest):
+            if n < ends[k]:
+                value, count = np.float32(0), 0
+                for j in (k - 1, k, (k + 1) % rays):
+                    if n < ends[j]:
+                        value, count = value + there[j, n], count + 1
+                value /= np.float32(count)
+                most = max(most, value) if darker[k] else min(most, value)
+            if n >= outside:
+                out[k, n - outside] = most
+    return out
+
+
+@kernel
+def _away(step, inner):  # type: ignore[no-untyped-def]
+    """How far outside its place material is taken from: never from inside, nor from half-inside chroma."""
+    away = step
+    while away < inner + 2:
+        away += step
+    return away
+
+
+@kernel
+def _at(table, row, column):  # type: ignore[no-untyped-def]
+    """The value of a table (r, c) between its places; rows go around, the last column goes on."""
+    r, c = int(row), min(int(column), table.shape[1] - 2)
+    down, across = np.float32(row - r), np.float32(min(column - c, 1.0))
+    upper, lower = np.uint32(r % table.shape[0]), np.uint32((r + 1) % table.shape[0])
+    c = np.uint32(c)
+    top = table[upper, c] + across * (table[upper, c + np.uint32(1)] - table[upper, c])
+    below = table[lower, c] + across * (table[lower, c + np.uint32(1)] - table[lower, c])
+    return top + down * (below - top)
 
 
 @kernel

@@ -149,6 +149,9 @@ def test_moved_material_is_that_of_a_slow_twin(material: float, fade: float) -> 
     rng = np.random.default_rng(5)
     size, count = 64, hairline.DIRECTIONS
     plane = rng.integers(20, 80, (size, size)).astype(np.uint8)
+    if fade > 5:  # strands that end apart: hair with a few gaps, since nothing is seen behind one
+        plane = (material + rng.integers(-12, 12, (size, size))).astype(np.uint8)
+        plane[rng.random((size, size)) < 0.05] = 62
     half = rng.integers(100, 150, (size // 2, size // 2)).astype(np.uint8)
     covered = np.zeros((40, 40), np.uint8)
     covered[5:35, 5:35] = 1
@@ -161,10 +164,33 @@ def test_moved_material_is_that_of_a_slow_twin(material: float, fade: float) -> 
     bare = np.full(count, 62.0, np.float32)  # new skin: what lies on its other side is no material
     rays = angles, rim, depth, shift, tone, bare, skin, fade, strands.TURNS
     strands.moved_inwards(luma, chroma, covered, (plane, half, half), (12, 12), (20.0, 20.0), *rays)
+    gaps = gaps_twin(plane, rim, depth, material, fade)
     for row, column in np.ndindex(luma.shape):
         assert luma[row, column] == pytest.approx(
-            moved_twin(row, column, plane, covered, rim, depth, skin, material, fade), abs=1e-2
+            moved_twin(row, column, plane, covered, rim, depth, skin, material, fade, gaps), abs=1e-2
         ), (row, column)
+
+
+@pytest.mark.parametrize(("hair", "seen"), [(40, 150), (150, 40), (140, 150)])
+def test_behind_a_gap_in_a_fringe_there_is_no_mark(hair: int, seen: int) -> None:
+    count, size = hairline.DIRECTIONS, 240
+    plane, half = np.full((size, size), hair, np.uint8), np.full((size // 2, size // 2), 128, np.uint8)
+    plane[28:34, 130:150] = seen  # the gap in what is moved 45 pixels down, from 13 to 19 pixels below the border
+    covered = np.zeros((160, 160), np.uint8)
+    covered[5:155, 5:155] = 1
+    angles = (np.arange(count) * (2 * np.pi / count)).astype(np.float32)
+    rim = hairline.rays_to_rim(covered, 80.0, 80.0, angles)
+    depth = np.where(np.arange(count) > count // 2, 30.0, 0.0).astype(np.float32)
+    same = np.ones(count, np.float32)
+    rays = angles, rim, depth, 45 * same, hair * same, seen * same, np.zeros((count, 3), np.float32), 40.0
+    luma, chroma = np.full((160, 160), seen, np.float32), np.full((80, 80, 2), 128, np.float32)
+    strands.moved_inwards(luma, chroma, covered, (plane, half, half), (60, 60), (80.0, 80.0), *rays, strands.TURNS)
+    behind, beside = luma[23:26, 78:83], luma[23:26, 45:55]
+    assert np.abs(beside - hair).max() < 30, "where there is no gap, hair"
+    if abs(hair - seen) > 32:
+        assert np.abs(behind - seen).max() < 2
+    else:  # no gap that brightness could tell
+        assert np.abs(behind - seen).max() > 5
 
 
 def test_the_rim_knows_the_new_skin_that_material_is_laid_over() -> None:
@@ -183,6 +209,37 @@ def bilinear_twin(plane: NDArray[np.uint8], x: float, y: float) -> float:
     return float((plane[r : r + 2, c : c + 2] * weights).sum())
 
 
+def gaps_twin(
+    plane: NDArray[np.uint8], rim: NDArray[np.float32], depth: NDArray[np.float32], material: float, fade: float
+) -> list[list[float]]:
+    """By a quarter of a direction and by pixels from the rim: the material's mean, or what is nearer to the skin's
+    brightness and lies between, straight from the definition."""
+    outside, ring = int(strands._OUTSIDE * fade) + 1, np.arange(97)
+    furthest = strands._BROKEN[1] + strands._STRANDS[0]
+
+    def ends(k: int) -> int:
+        deep = max(depth[k // 4], depth[(k // 4 + 1) % 96])
+        return int(deep * furthest) + 2 if deep > 0 else -outside
+
+    def there(k: int, inner: int) -> float:
+        far = float(np.interp(k / 4, ring, np.append(rim, rim[0]))) - inner
+        if inner >= 0:
+            far += next(away for away in (6.0, 12.0, 18.0) if away >= inner + 2)
+        turn = k * 2 * np.pi / 384
+        return bilinear_twin(plane, 32.0 + far * np.cos(turn), 32.0 + far * np.sin(turn))
+
+    extreme = max if material < 62 else min
+    table = []
+    for k in range(384):
+        means = []
+        for inner in range(-outside, ends(k)):
+            near = [there(j, inner) for j in ((k - 1) % 384, k, (k + 1) % 384) if inner < ends(j)]
+            means.append(sum(near) / len(near))
+        longest = int(float(depth.max()) * furthest) + 2
+        table.append([extreme([material, *means[: outside + n + 1]]) for n in range(longest)])
+    return table
+
+
 def moved_twin(
     row: int,
     column: int,
@@ -193,6 +250,7 @@ def moved_twin(
     skin: NDArray[np.float32],
     material: float,
     fade: float,
+    gaps: list[list[float]],
 ) -> float:
     """Luma of one place of `test_moved_material_is_that_of_a_slow_twin`, straight from the definition."""
     value = 150.0
@@ -230,4 +288,11 @@ def moved_twin(
     t = float(np.clip((inner / deep + strand - first) / (last - first), 0, 1))
     other = np.clip((source - 62.0) * np.sign(62.0 - material) / strands._OTHER, 0, 1)
     own = 1 - other * min(abs(material - 62.0) / levels, 1)
+    if reach > 0:
+        k, n = int(4 * turn), min(int(inner), len(gaps[0]) - 2)
+        across = min(inner - n, 1.0)
+        here, there = (row[n] + across * (row[n + 1] - row[n]) for row in (gaps[k % 384], gaps[(k + 1) % 384]))
+        gap = (here + (4 * turn - k) * (there - here) - material) / (62.0 - material)
+        loose, more = strands._LOOSE
+        own *= 1 - min(abs(material - 62.0) / (2 * levels), 1) * np.clip((gap - loose) / more, 0, 1)
     return value + own * (1 - t * t * (3 - 2 * t)) * (source - value)
