@@ -24,6 +24,7 @@ from streamdeid.core.ibug68 import FOREHEAD, LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, 
 from streamdeid.core.similarity import Similarity
 from streamdeid.observe.glasses import Glasses, GlassesReader
 from streamdeid.observe.outline import bulge
+from streamdeid.observe.pose_swing import PoseSwing
 from streamdeid.observe.signals import SignalReader, Signals, relative_sharpness
 from streamdeid.observe.smoothing import FaceSmoother
 from streamdeid.observe.turned_view import TurnedReader, TurnedView
@@ -112,6 +113,8 @@ class Observation:
     """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
     turned: TurnedView | None = None
     """What is measured of a turned head; None for a head that is hardly turned, and without the landmarker's mesh."""
+    swing: float = 0.0
+    """How far the yaw goes to and fro, radians (`PoseSwing`)."""
     glasses: Glasses | None = None
     """The visible ends of the person's glasses beside the new face; None where no glasses are worn."""
 
@@ -176,6 +179,7 @@ class Observer:
         self._bulge: Points | None = None
         self._glasses = GlassesReader()
         self._turned = TurnedReader(fitting.solid, fitting.model)
+        self._swing = PoseSwing()
 
     def __call__(
         self, planes: Planes, face: Face, time: float, sampled: SampledFace | None = None
@@ -247,6 +251,7 @@ class Observer:
             None if face.keypoints is None else face.keypoints.side_of(raw),
             self._bulge,
             turned,
+            self._swing(pose.yaw, time),
             glasses,
         )
 

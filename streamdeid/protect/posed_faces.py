@@ -35,7 +35,7 @@ smile. How far a mouth is open is still told."""
 _WIDEST = 0.5
 """How far a mouth is opened at most, height over width: at .8 a chin goes 17 % of the width beyond where it is looked
 for by what is rendered beside it, at .5 9 %, and the region's rim is 8."""
-_DOUBTED = Cause.ASTRAY, Cause.SMALL
+_DOUBTED = Cause.ASTRAY, Cause.UNSTEADY, Cause.SMALL
 """What must not speak against the landmarks; the cause of a level is only the worst that does. The frontal model fits
 no head that is turned so far, and all of them are partly hidden."""
 _CELL = 2.0
