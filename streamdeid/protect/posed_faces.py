@@ -78,7 +78,8 @@ class PosedFaces:
             return [self._barred(other) for other in others if _touches(self._bounds(other), corners)]
 
         memory = self._memories[plan.tracklet]
-        head = replace(_head(plan.posed), gesture=memory.gesture(_told(plan)))
+        hair = None if plan.followed is None else plan.followed.rest.hair
+        head = replace(_head(plan.posed), gesture=memory.gesture(_told(plan)), hair=hair)
         region = render_posed_face(out, lit, head, face, self._frame, memory, near)
         if region is not None:
             self._replaced[plan.track.number] = Replaced(region)

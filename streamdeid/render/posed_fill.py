@@ -115,7 +115,8 @@ def filled(
     hairline = max(1.5, _HAIRLINE * width)
     apart = np.degrees(np.abs((_AWAY - up + np.pi) % (2 * np.pi) - np.pi))
     hair.see(apart, reaches, outside, rim)
-    bears = _EVEN @ hair.amount(apart, reaches, hairline)
+    hair_colour, known = hair.shown(skin[:, :3].sum(axis=0) / skin[:, 3].sum())
+    bears = _EVEN @ hair.amount(apart, reaches, hairline, known)
     # Hair ends by becoming less, not where rays begin to miss the scalp: between two rays that was an edge.
     scalp = _carried_reach(reaches[:, 3])
     reaches = np.column_stack([reaches[:, :3], scalp, bears])
@@ -127,7 +128,7 @@ def filled(
     hair_line = line.copy()
     hair_line[2] += ends
     sides = max(_LEAST, _BESIDE * width), _TO_EAR * width * profile.aside
-    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, ends, *sides, *hair.colour])
+    numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, ends, *sides, *hair_colour])
     y, uv = patch.y[:, :, None].copy(), patch.uv.copy()
     _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, hair_line, numbers)
     _fill(uv, patch.covered, 2, 1, reaches, colours, line, hair_line, numbers)

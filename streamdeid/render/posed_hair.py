@@ -44,6 +44,17 @@ _UNLIKE = 20.0, 40.0
 and at which there is none: where the pose is wrong, half of the directions show a chair. In cctv_classroom, which chose
 it, 85 of 100 faces have less than 17."""
 
+_FLOOR, _GREY, _MEAN, _TINGED = 8.0, 128.0, 0.75, 0.35
+"""Grey levels added before logarithms, as where darkness is measured; the grey of chroma; the mean darkness of hair
+over that of its darkest, which is what is measured; and share of the skin's colour that dark hair has in the same
+light."""
+_DARK = -0.35, -0.6
+"""How dark the hair must be at least for its darkness to be shown, and from where it is shown in full: of white hair
+the darkest strands were a grey cap (crowd_1080p)."""
+_LIGHTER = 0.15, 0.4
+"""How much lighter than the person's hair, natural log, what lies above the region may be to be taken for hair, and
+from where it is none: walls above a head that is posed too high were a bald crown (dinner), or a cap (friends2)."""
+
 
 def _scalp() -> Points:
     """Points (n, 3) of the ellipsoid that bear hair, evenly spread (Fibonacci's lattice)."""
@@ -92,6 +103,8 @@ class HairColour:
     """float64 (3,): luma and chroma."""
     known: float = 0.0
     """0 to 1."""
+    dark: float | None = None
+    """Natural log of the brightness of the hair over that of the skin, from frames that showed the face well."""
     _frames: int = 0
 
     def see(self, apart: Points, reaches: Points, outside: Points, rim: float) -> None:
@@ -121,11 +134,26 @@ class HairColour:
             self.colour = self.colour + weight * (colour - self.colour)
         self.known += share * (known - self.known)
 
-    def amount(self, apart: Points, reaches: Points, soft: float) -> Points:
+    def shown(self, skin: Points) -> tuple[Points, float]:
+        """The colour (3,) to show, and how surely there is hair, 0 to 1. skin (3,): the colour of the face's skin.
+
+        What lies above the region is no hair where it is much lighter than the person's hair is known to be.
+        """
+        told = 0.0 if self.dark is None else float(np.clip((_DARK[0] - self.dark) / (_DARK[0] - _DARK[1]), 0, 1))
+        if self.dark is None or told == 0:
+            return self.colour, self.known
+        luma = max((skin[0] + _FLOOR) * np.exp(_MEAN * self.dark) - _FLOOR, 0.0)
+        dark = np.array([luma, *(_GREY + _TINGED * (skin[1:] - _GREY))])
+        lighter = np.log((self.colour[0] + _FLOOR) / (luma + _FLOOR))
+        wall = told * float(np.clip((lighter - _LIGHTER[0]) / (_LIGHTER[1] - _LIGHTER[0]), 0, 1))
+        above = self.known * (1 - wall)
+        return dark + above / max(above + told * (1 - above), 1e-9) * (self.colour - dark), above + told * (1 - above)
+
+    def amount(self, apart: Points, reaches: Points, soft: float, known: float) -> Points:
         """How much of what lies between hairline and scalp is hair in each direction, (a,), 0 to 1: less towards the
-        sides. apart, reaches: as of `see`. soft: breadth of the hairline, pixels."""
+        sides. apart, reaches: as of `see`. soft: breadth of the hairline, pixels. known: as of `shown`."""
         sides = smooth_step((_SIDES[1] - apart) / (_SIDES[1] - _SIDES[0]))
-        bears: Points = self.known * np.clip((reaches[:, 3] - reaches[:, 2]) / soft, 0, 1) * sides
+        bears: Points = known * np.clip((reaches[:, 3] - reaches[:, 2]) / soft, 0, 1) * sides
         return bears
 
 

@@ -360,3 +360,21 @@ def test_the_own_face_begins_only_where_the_next_frames_keep_it() -> None:
     said = [steps(bad)] + [steps(fine, [bad]) for _ in range(8)] + [steps(fine, [fine])]
     assert said == [Cause.TURNED] * 9 + [None]
     assert steps(fine, [bad]) is None, "once it is shown it is until a rule holds"
+
+
+def test_landmarks_that_jump_are_in_doubt_and_nobody_is_known_by_them(seen: Observation, areas: Areas) -> None:
+    for swing, believed in ((0.59, True), (0.61, False), (np.nan, False)):
+        jumping = replace(seen, swing=swing)
+        assert (Steps()(severities(jumping, areas)) is None) == believed
+        assert recognisable(jumping, areas) == believed
+
+
+def test_a_known_face_is_posed_before_its_landmarks_are_seen_to_jump() -> None:
+    """To and fro is known only after the first swing: without that a frame of it was shown."""
+    fine, jumps = GOOD, {**GOOD, Cause.UNSTEADY: 1.2}
+    steps = Steps()
+    assert steps(fine, [fine] * 4) is None
+    assert steps(fine, [fine, fine, None, fine]) is None, "a frame without landmarks says nothing"
+    assert steps(fine, [fine, fine, fine, jumps]) is Cause.UNSTEADY
+    assert [steps(fine, [fine] * 4) for _ in range(4)] == [Cause.UNSTEADY] * 4
+    assert steps(fine, [fine] * 4) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -36,7 +38,7 @@ def _told(colours: Points, scalp: float = 30.0) -> tuple[Points, Points]:
 def _hair(reaches: Points, outside: Points) -> tuple[Points, Points]:
     hair = HairColour()
     hair.see(_APART, reaches, outside, 3.0)
-    return hair.amount(_APART, reaches, 1.5), hair.colour
+    return hair.amount(_APART, reaches, 1.5, hair.known), hair.colour
 
 
 def test_black_hair_before_a_white_wall_is_black_above_and_none_is_below() -> None:
@@ -95,6 +97,36 @@ def test_what_frames_tell_is_a_running_mean_in_which_doubtful_ones_count_little(
     for _ in range(40):
         hair.see(_APART, reaches, wall, 3.0)
     assert hair.known > 0.99 and np.allclose(hair.colour, WALL, atol=0.5)
+
+
+SKIN = np.array([120.0, 118, 142])
+
+
+def test_a_wall_above_somebody_whose_hair_is_known_to_be_dark_is_no_hair() -> None:
+    hair = HairColour(colour=WALL, known=0.9)
+    assert hair.shown(SKIN)[0] is hair.colour and hair.shown(SKIN)[1] == 0.9
+    for dark in (-0.7, -1.5):
+        hair.dark = dark
+        colour, known = hair.shown(SKIN)
+        assert known == pytest.approx(1) and colour[0] == pytest.approx(128 * np.exp(0.75 * dark) - 8)
+        assert (np.abs(colour[1:] - 128) < np.abs(SKIN[1:] - 128)).all()
+    hair.dark = -0.3  # the darkest of white hair
+    assert np.allclose(hair.shown(SKIN)[0], WALL) and hair.shown(SKIN)[1] == 0.9
+
+
+def test_dark_hair_above_keeps_its_own_colour_and_none_above_is_told_by_its_darkness() -> None:
+    brown = np.array([45.0, 120, 136])
+    hair = HairColour(colour=brown, known=1.0, dark=-1.0)
+    assert np.allclose(hair.shown(SKIN)[0], brown)
+    colour, known = HairColour(dark=-1.0).shown(SKIN)
+    assert known == pytest.approx(1) and colour[0] < 70
+    steps = [HairColour(colour=WALL, known=0.9, dark=dark).shown(SKIN)[0][0] for dark in np.linspace(-0.2, -0.8, 60)]
+    assert np.abs(np.diff(steps)).max() < 12, "no step between the two"
+
+
+def test_of_hair_blacker_than_black_nothing_is_negative() -> None:
+    colour, known = HairColour(dark=-9.0).shown(np.array([2.0, 128, 128]))
+    assert colour[0] == 0 and np.isfinite(colour).all() and known == pytest.approx(1)
 
 
 def _view(yaw: float, roll: float = 0.0) -> HeadPose:
@@ -166,6 +198,13 @@ def test_a_black_haired_head_before_a_white_wall_stays_black_haired(
     assert black.max() < 75, black
     bare = BeforeAWall(frame, face, yaw, roll)
     assert bare.about(bare.published(False)).min() > 120
+
+
+def test_dark_hair_that_is_known_is_shown_before_a_wall(frame: PosedFrame, face: NewFace) -> None:
+    made = BeforeAWall(frame, face, 0.0)
+    wall = made.about(made.published(False))
+    made.head = replace(made.head, hair=-1.2)
+    assert (made.about(made.published(False)) < wall - 40).all()
 
 
 def test_the_colour_is_remembered_from_frame_to_frame(frame: PosedFrame, face: NewFace) -> None:

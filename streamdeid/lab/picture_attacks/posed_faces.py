@@ -19,6 +19,7 @@ from streamdeid.core.arrays import Picture, Points
 from streamdeid.errors import FailedClosed
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet, black_hull, originals
 from streamdeid.lab.published_pictures import even_planes, whole_rgb
+from streamdeid.observe.observation import Observer
 from streamdeid.observe.posed_view import PosedReader
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
@@ -77,22 +78,24 @@ def posed_sets(
 ) -> PosedSets:
     """Photographs turned small, with the surrogate of their person as a posed face, once per key, and the controls.
 
-    The surrogate is that of the large photograph: a stream knows people by their best pictures.
+    The surrogate, and how dark the hair is, are of the large photograph: a stream knows people by their best pictures.
     """
     frame = PosedFrame.of(fitting, LightFrame.of(fitting))
     identities = [identity_of(photograph, fitting.model) for photograph in photographs]
+    hairs = [_hair(photograph, fitting) for photograph in photographs]
     shown = small(photographs, width)
     pictures, black, sources, sessions, refused = [], [], [], [], 0
     for number, key in enumerate(keys):
         choice = Surrogates(gallery, fitting.model.variances, SurrogateSettings(method=SAMPLED, preserve=()), key)
-        for person, (photograph, identity) in enumerate(zip(shown, identities, strict=True), start=1):
+        people = zip(shown, identities, hairs, strict=True)
+        for person, (photograph, identity, hair) in enumerate(people, start=1):
             try:
                 chosen = choice.surrogate(person, identity)
                 face = NewFace.of(chosen.vector, fitting, chosen.beard)
             except FailedClosed:
                 refused += 1
                 continue
-            found = posed(photograph, face, frame)
+            found = posed(photograph, face, frame, hair)
             if found is None:
                 refused += 1
                 continue
@@ -109,9 +112,12 @@ def posed_sets(
     )
 
 
-def posed(photograph: Photograph, face: NewFace, frame: PosedFrame) -> tuple[Picture, Points] | None:
+def posed(
+    photograph: Photograph, face: NewFace, frame: PosedFrame, hair: float | None = None
+) -> tuple[Picture, Points] | None:
     """A photograph with a posed face, and the region (n, 2) that it replaced; None where nothing tells its pose.
 
+    hair: how dark the person's hair is (`Neutral.hair`), if known.
     The pose is that of the keypoints of its landmarks, as the stream reads them where no second network was asked.
     """
     view = PosedReader(frame.outline.head)(replace(photograph.face, keypoints=None), 0.0)
@@ -119,9 +125,15 @@ def posed(photograph: Photograph, face: NewFace, frame: PosedFrame) -> tuple[Pic
         return None
     planes = even_planes(photograph.image)
     out = planes.copy()
-    head = PosedHead(view.pose, face_ellipse(view.box), sighted=face_ellipse(view.sighted))
+    head = PosedHead(view.pose, face_ellipse(view.box), sighted=face_ellipse(view.sighted), hair=hair)
     region = render_posed_face(out, planes, head, face, frame, PosedMemory())
     return None if region is None else (whole_rgb(out), region)
+
+
+def _hair(photograph: Photograph, fitting: FitModel) -> float | None:
+    """How dark the hair is in a photograph, as the stream reads it; None where none is seen."""
+    seen = Observer(fitting)(even_planes(photograph.image), photograph.face, 0.0)
+    return None if seen is None else seen.hair
 
 
 def _blackened(photograph: Photograph, region: Points) -> Picture:

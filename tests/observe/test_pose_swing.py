@@ -1,0 +1,34 @@
+"""How far a head's yaw goes to and fro."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from streamdeid.observe.pose_swing import PoseSwing
+
+
+def _swings(yaws: list[float], step: float = 0.04) -> list[float]:
+    swing = PoseSwing()
+    return [swing(yaw, step * number) for number, yaw in enumerate(yaws)]
+
+
+def test_a_head_that_turns_to_one_side_does_not_swing_however_quickly() -> None:
+    assert max(_swings([0.0, 0.0, 0.5, 0.9, 0.9, 0.9])) == pytest.approx(0)
+
+
+def test_landmarks_that_jump_swing_and_are_forgotten_after_a_fifth_of_a_second() -> None:
+    found = _swings([0.8, 0.3, 0.8, 0.3, *[0.8] * 8])
+    assert found[1] == pytest.approx(0) and found[2] == pytest.approx(1.0)
+    assert found[4] == pytest.approx(2.0) and found[-1] == pytest.approx(0)
+
+
+def test_a_slow_camera_tells_nothing() -> None:
+    assert max(_swings([0.8, 0.3, 0.8, 0.3, 0.8], step=0.21)) == 0
+
+
+@pytest.mark.parametrize("step", [1 / 60, 1 / 25, 1 / 12])
+def test_a_head_that_is_shaken_swings_less_than_landmarks_that_jump(step: float) -> None:
+    """Two and a half shakes a second, 20 degrees to either side: quicker than people say no."""
+    time = np.arange(0, 2, step)
+    assert max(_swings(list(0.35 * np.sin(2 * np.pi * 2.5 * time)), step)) < 0.6
