@@ -5,6 +5,7 @@ sides; a mean of both is the hair of an old man. So where the mean head bears ha
 outline, the filling has the one colour that is published just above the region, as far as the scalp reaches beyond it
 there. Whether that is hair, a cap or bald skin is not asked. Nothing of the picture inside the region is looked at.
 Where the scalp reaches nowhere beyond the region, or directions disagree, there is no colour but that of frames before.
+Of somebody whose hair is known to be dark what is much lighter there is no hair, and hair as dark is shown instead.
 """
 
 from __future__ import annotations
