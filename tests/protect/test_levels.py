@@ -367,6 +367,8 @@ def test_landmarks_that_jump_are_in_doubt_and_nobody_is_known_by_them(seen: Obse
         jumping = replace(seen, swing=swing)
         assert (Steps()(severities(jumping, areas)) is None) == believed
         assert recognisable(jumping, areas) == believed
+    small = replace(seen, swing=1.0, points=seen.points * (12 / seen.width))
+    assert severities(small, areas)[Cause.UNSTEADY] == pytest.approx(1.0 / 0.6 / 2), "it moves half as many pixels"
 
 
 def test_a_known_face_is_posed_before_its_landmarks_are_seen_to_jump() -> None:
