@@ -208,11 +208,6 @@ class NeutralEstimator:
         median: Points = np.median([c.shape for c in self._best()], axis=0)
         return median
 
-    @property
-    def hair(self) -> float | None:
-        """Natural log of the brightness of hair over that of skin; None where none was seen."""
-        return _usual([c.hair for c in self._best()]) if self._kept else None
-
     def _best(self) -> list[_Candidate]:
         return self._kept[: max(1, (len(self._kept) + 1) // 2)]
 

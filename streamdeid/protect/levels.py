@@ -202,6 +202,11 @@ def astray(seen: Observation) -> float:
     return float(max(beside.max() / _BESIDE, _LEAST_SHARE / share.min(), min(bare, seen.fit.residual / _UNSURE)))
 
 
+def landmarks_hold(found: Mapping[Cause, float], seen: Observation) -> bool:
+    """Whether nothing puts doubt on where the landmarks of an observation with these severities are."""
+    return not _against(as_rendered(found, seen), frozenset())
+
+
 def unblemished(found: Mapping[Cause, float]) -> bool:
     """Whether no rule at all speaks against a face with these severities; the whitelist asks for that."""
     return not _holding(found, frozenset())
@@ -252,11 +257,16 @@ class Steps:
         self._good = 0
 
     def __call__(
-        self, found: Mapping[Cause, float], coming: Iterable[Mapping[Cause, float] | None] = ()
+        self,
+        found: Mapping[Cause, float],
+        coming: Iterable[Mapping[Cause, float] | None] = (),
+        *,
+        jumps_soon: bool = False,
     ) -> Cause | None:
         """Why a known face with these severities is to be posed; None when it is rendered on its landmarks. coming: the
         severities in the next frames, None for a frame without landmarks; one fewer of these count than
-        a face must be good for (`_STEADY`)."""
+        a face must be good for (`_STEADY`). jumps_soon: whether the landmarks are seen to jump in the frames to come
+        whose swing this frame is part of."""
         known = self._cause is not None or self._good > 0
         steady = _STEADY if found.get(Cause.SMALL, 0.0) <= _SMALLEST_SHOWN / _SMALLEST else _STEADY_SMALL
         self._held = _against(found, self._held)
@@ -265,11 +275,10 @@ class Steps:
             self._cause = _worst(self._held, found)
             return self._cause
         self._good += 1
-        later = list(itertools.islice(coming, steady - 1))
-        if (self._good >= steady and self._cause is not None) or not known:
-            self._cause = _soon(later)
-        elif any(one is not None and not one.get(Cause.UNSTEADY, 0.0) <= 1 for one in later):
-            self._good, self._cause = 0, Cause.UNSTEADY  # to and fro is known only after the first swing
+        if jumps_soon:  # to and fro is known only after the first swing
+            self._good, self._cause = 0, self._cause or Cause.UNSTEADY
+        elif (self._good >= steady and self._cause is not None) or not known:
+            self._cause = _soon(itertools.islice(coming, steady - 1))
         return self._cause
 
 

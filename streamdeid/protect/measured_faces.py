@@ -6,9 +6,11 @@ that frame was ambiguous, and who the face shows.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,12 +25,22 @@ from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look
 from streamdeid.identity.identity_check import LEAST, Broken, Estimate, IdentityCheck, Register
 from streamdeid.identity.person_templates import FusedTemplates, Templates
 from streamdeid.identity.recorded_identity import RecordedIdentity, RecordedTrack
+from streamdeid.observe.hair_darkness import HairDarkness
 from streamdeid.observe.keypoint_pose import MeanHead
 from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
 from streamdeid.observe.occluders import OccluderMask
+from streamdeid.observe.pose_swing import WINDOW
 from streamdeid.observe.posed_view import PosedReader
-from streamdeid.protect.levels import Cause, Steps, as_rendered, recognisable, severities, shows_a_face
+from streamdeid.protect.levels import (
+    Cause,
+    Steps,
+    as_rendered,
+    landmarks_hold,
+    recognisable,
+    severities,
+    shows_a_face,
+)
 from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.render.face import Blending
 
@@ -75,6 +87,7 @@ class Followed:
     """Reads the poses of frames that were looked at again, which come later."""
     steps: Steps = field(default_factory=Steps)
     blending: Blending = field(default_factory=Blending)
+    hair: HairDarkness = field(default_factory=HairDarkness)
 
     def carried(self, camera: CameraMotion) -> None:
         """Account for a motion of the camera before the next frame."""
@@ -243,6 +256,8 @@ class MeasuredFaces:
         if track.ambiguous or not shows_a_face(seen, track.face):
             return False
         learns = self.check.learns(track.number)
+        if landmarks_hold(found, seen):
+            followed.hair.see(seen.hair)
         good = recognisable(seen, self.areas, found)
         self.check.saw(track.number, good)
         yaw, pitch = seen.pose.yaw, seen.pose.pitch
@@ -283,7 +298,20 @@ def _seen_in(waiting: Waiting, indices: Sequence[int], track: int) -> Iterator[S
             yield one.seen[track]
 
 
-def coming(later: Waiting, track: int, tracklet: int) -> Iterator[Mapping[Cause, float] | None]:
+def against_own(
+    followed: Followed, found: Measured, time: Fraction, later: Waiting, track: int, tracklet: int
+) -> Cause | None:
+    """Why a known face, measured at a time in seconds, is to be posed; None when it is rendered on its landmarks."""
+    jumps = any(
+        not seen.measured.severities[Cause.UNSTEADY] <= 1
+        for one in itertools.takewhile(lambda one: float(one.frame.time - time) <= WINDOW, later)
+        if (seen := one.seen.get(track)) is not None and seen.tracklet == tracklet and seen.measured is not None
+    )
+    coming = _coming(later, track, tracklet)
+    return followed.steps(as_rendered(found.severities, found.seen), coming, jumps_soon=jumps)
+
+
+def _coming(later: Waiting, track: int, tracklet: int) -> Iterator[Mapping[Cause, float] | None]:
     """What speaks against rendering a face on its landmarks, for each later frame in which its tracklet goes on; None
     for a frame without landmarks."""
     for one in later:

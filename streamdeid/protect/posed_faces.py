@@ -69,7 +69,7 @@ class PosedFaces:
         """Render the posed face of one of the plans, in place; return False, with nothing done, where it cannot be
         rendered.
 
-        lit: the picture that its light is taken from.
+        lit: the picture that its light is taken from; where that is `out`, nothing is taken from the person.
         """
         assert plan.posed is not None
         others = [other for other in plans if other.track is not plan.track and other.level in FACES]
@@ -78,7 +78,7 @@ class PosedFaces:
             return [self._barred(other) for other in others if _touches(self._bounds(other), corners)]
 
         memory = self._memories[plan.tracklet]
-        hair = None if plan.followed is None else plan.followed.rest.hair
+        hair = None if lit is out or plan.followed is None else plan.followed.hair.mean
         head = replace(_head(plan.posed), gesture=memory.gesture(_told(plan)), hair=hair)
         region = render_posed_face(out, lit, head, face, self._frame, memory, near)
         if region is not None:

@@ -25,9 +25,9 @@ from streamdeid.identity.recorded_identity import RecordedTrack
 from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
 from streamdeid.protect.fading import KEPT, Fading
 from streamdeid.protect.held_poses import Going, HeldPoses
-from streamdeid.protect.levels import FACES, Cause, Level, as_rendered, astray, shows_a_face, turned_away, unblemished
+from streamdeid.protect.levels import FACES, Cause, Level, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown, place_of
-from streamdeid.protect.measured_faces import Judge, MeasuredFaces, coming
+from streamdeid.protect.measured_faces import Judge, MeasuredFaces, against_own
 from streamdeid.protect.nearer_heads import left_as_it_is, nearer_heads
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
@@ -263,7 +263,7 @@ class ReplaceFaces:
         who, face = (0, None) if hidden else self._settle_face(pending, tracklet, newest, surely, ambiguous, early)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
-            worse = followed.steps(as_rendered(found.severities, found.seen), coming(later, track.number, tracklet))
+            worse = against_own(followed, found, pending.frame.time, later, track.number, tracklet)
         one = Standing(track, place, tracklet, ambiguous, who, face, posed, False, found, followed, turned, worse)
         return replace(one, neutral=followed.rest.neutral(float(pending.frame.time))) if own_face(one) else one
 

@@ -99,7 +99,7 @@ class PosedHead:
     """float64 (n, 2): where the detector saw the face, if known. The region holds these points, too, wherever the pose
     puts the head."""
     hair: float | None = None
-    """Natural log of the brightness of the person's hair over that of the skin (`Neutral.hair`), if known."""
+    """Natural log of the brightness of the person's hair over that of the skin (`HairDarkness`), if known."""
 
     def region(self, frame: PosedFrame, mesh: Points | None = None) -> Points:
         """The region (n, 2) that is replaced: without the surrogate's mesh (m, 3) the least one, with it the whole."""
@@ -238,7 +238,8 @@ def render_posed_face(
     if head.gesture.gape > 0 and memory.light.mask.shown < 1:
         _render_mouth(patch, head.gesture, view, frame.fitting.model, 1 - memory.light.mask.shown)
     profile, place = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
-    memory.hair.dark = head.hair
+    if head.hair is not None:  # of a face that is lost for a frame nothing is known
+        memory.hair.dark = head.hair
     whole = filled(rendered, mesh, out, region, rim, profile, place, memory.hair, others(corners))
     if whole is None:
         return None

@@ -115,7 +115,7 @@ def filled(
     hairline = max(1.5, _HAIRLINE * width)
     apart = np.degrees(np.abs((_AWAY - up + np.pi) % (2 * np.pi) - np.pi))
     hair.see(apart, reaches, outside, rim)
-    hair_colour, known = hair.shown(skin[:, :3].sum(axis=0) / skin[:, 3].sum())
+    hair_colour, known = hair.shown(skin[:, :3].sum(axis=0) / skin[:, 3].sum(), full_range=out.colour.full_range)
     bears = _EVEN @ hair.amount(apart, reaches, hairline, known)
     # Hair ends by becoming less, not where rays begin to miss the scalp: between two rays that was an edge.
     scalp = _carried_reach(reaches[:, 3])

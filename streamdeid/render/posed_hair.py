@@ -49,7 +49,9 @@ _FLOOR, _GREY, _MEAN, _TINGED = 8.0, 128.0, 0.75, 0.35
 """Grey levels added before logarithms, as where darkness is measured; the grey of chroma; the mean darkness of hair
 over that of its darkest, which is what is measured; and share of the skin's colour that dark hair has in the same
 light."""
-_DARK = -0.35, -0.6
+_BLACK, _LIMITED = 16.0, 219 / 255
+"""Black where luma goes from 16 to 235, and how much smaller its steps are there."""
+_DARK = -0.3, -0.7
 """How dark the hair must be at least for its darkness to be shown, and from where it is shown in full: of white hair
 the darkest strands were a grey cap (crowd_1080p)."""
 _LIGHTER = 0.15, 0.4
@@ -105,7 +107,7 @@ class HairColour:
     known: float = 0.0
     """0 to 1."""
     dark: float | None = None
-    """Natural log of the brightness of the hair over that of the skin, from frames that showed the face well."""
+    """Natural log of the brightness of the darkest hair over that of the skin (`HairDarkness`), if known."""
     _frames: int = 0
 
     def see(self, apart: Points, reaches: Points, outside: Points, rim: float) -> None:
@@ -135,17 +137,19 @@ class HairColour:
             self.colour = self.colour + weight * (colour - self.colour)
         self.known += share * (known - self.known)
 
-    def shown(self, skin: Points) -> tuple[Points, float]:
+    def shown(self, skin: Points, *, full_range: bool) -> tuple[Points, float]:
         """The colour (3,) to show, and how surely there is hair, 0 to 1. skin (3,): the colour of the face's skin.
 
         What lies above the region is no hair where it is much lighter than the person's hair is known to be.
+        full_range: whether luma goes from 0 to 255 (darkness was measured so) and not from 16 to 235.
         """
         told = 0.0 if self.dark is None else float(np.clip((_DARK[0] - self.dark) / (_DARK[0] - _DARK[1]), 0, 1))
         if self.dark is None or told == 0:
             return self.colour, self.known
-        luma = max((skin[0] + _FLOOR) * np.exp(_MEAN * self.dark) - _FLOOR, 0.0)
+        floor = _FLOOR if full_range else _FLOOR * _LIMITED - _BLACK
+        luma = max((skin[0] + floor) * np.exp(_MEAN * self.dark) - floor, 0.0 if full_range else _BLACK)
         dark = np.array([luma, *(_GREY + _TINGED * (skin[1:] - _GREY))])
-        lighter = np.log((self.colour[0] + _FLOOR) / (luma + _FLOOR))
+        lighter = np.log((max(self.colour[0], luma) + floor) / (luma + floor))
         wall = told * float(np.clip((lighter - _LIGHTER[0]) / (_LIGHTER[1] - _LIGHTER[0]), 0, 1))
         above = self.known * (1 - wall)
         return dark + above / max(above + told * (1 - above), 1e-9) * (self.colour - dark), above + told * (1 - above)

@@ -32,3 +32,9 @@ def test_a_head_that_is_shaken_swings_less_than_landmarks_that_jump(step: float)
     """Two and a half shakes a second, 15 degrees to either side, as people say no; at 20 degrees it is 0.7."""
     time = np.arange(0, 2, step)
     assert max(_swings(list(0.26 * np.sin(2 * np.pi * 2.5 * time)), step)) < 0.6
+
+
+def test_noise_of_many_readings_is_no_long_way() -> None:
+    noise = np.random.default_rng(4).normal(0, 0.03, 600)
+    at_25, at_100 = (max(_swings(list(noise), step)) for step in (1 / 25, 1 / 100))
+    assert at_100 < 1.4 * at_25 < 1.4 * 0.6

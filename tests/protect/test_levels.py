@@ -373,10 +373,11 @@ def test_landmarks_that_jump_are_in_doubt_and_nobody_is_known_by_them(seen: Obse
 
 def test_a_known_face_is_posed_before_its_landmarks_are_seen_to_jump() -> None:
     """To and fro is known only after the first swing: without that a frame of it was shown."""
-    fine, jumps = GOOD, {**GOOD, Cause.UNSTEADY: 1.2}
     steps = Steps()
-    assert steps(fine, [fine] * 4) is None
-    assert steps(fine, [fine, fine, None, fine]) is None, "a frame without landmarks says nothing"
-    assert steps(fine, [fine, fine, fine, jumps]) is Cause.UNSTEADY
-    assert [steps(fine, [fine] * 4) for _ in range(4)] == [Cause.UNSTEADY] * 4
-    assert steps(fine, [fine] * 4) is None
+    assert steps(GOOD) is None
+    assert steps(GOOD, jumps_soon=True) is Cause.UNSTEADY
+    assert [steps(GOOD) for _ in range(4)] == [Cause.UNSTEADY] * 4
+    assert steps(GOOD) is None
+    assert steps({**GOOD, Cause.TURNED: 1.2}) is Cause.TURNED
+    assert steps(GOOD, jumps_soon=True) is Cause.TURNED, "why it was posed is not another reason now"
+    assert Steps()(GOOD, jumps_soon=True) is Cause.UNSTEADY

@@ -242,6 +242,23 @@ def test_a_posed_face_takes_the_tone_of_the_skin_but_a_strict_one_nothing_at_all
     assert same(shown(one.planes, True), shown(filled(one.planes, where), True))
 
 
+def test_a_posed_face_has_hair_as_dark_as_is_known_but_a_strict_one_does_not(fitting: FitModel, drawn: Drawn) -> None:
+    one = drawn(width=9.5, centre=(300.0, 165.0))
+
+    def shown(strict: bool, hair: float | None) -> Planes:
+        filmed = Filmed(fitting, strict=strict)
+        filmed.show(one.planes, track(one.face), times=14)
+        followed = filmed.filter._faces.of(1)
+        assert followed is not None
+        followed.hair.mean = hair
+        done = filmed.show(one.planes, track(one.face), times=6)
+        assert levels(done) == {1: POSED}
+        return done.planes
+
+    assert not same(shown(False, None), shown(False, -1.5))
+    assert same(shown(True, None), shown(True, -1.5))
+
+
 def test_two_people_have_faces_of_their_own_and_keep_them(fitting: FitModel, drawn: Drawn) -> None:
     """Side by side, in a doubt in which their tracks change places, and when they come back."""
     left, right = two(drawn)
@@ -415,7 +432,7 @@ def test_a_face_that_cannot_be_drawn_is_redacted_and_the_run_goes_on(
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
     assert filmed.levels - before == Counter({SOFT: 1})
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
-    monkeypatch.setattr("streamdeid.protect.replace_faces.as_rendered", lambda *_: {Cause.SMALL: 9.0})
+    monkeypatch.setattr("streamdeid.protect.measured_faces.as_rendered", lambda *_: {Cause.SMALL: 9.0})
     done = filmed.show(one.planes, track(one.face), times=9)
     assert [redaction.level for redaction in done.redactions] == [SOFT]
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9

@@ -117,7 +117,7 @@ def posed(
 ) -> tuple[Picture, Points] | None:
     """A photograph with a posed face, and the region (n, 2) that it replaced; None where nothing tells its pose.
 
-    hair: how dark the person's hair is (`Neutral.hair`), if known.
+    hair: how dark the person's hair is (`HairDarkness`), if known.
     The pose is that of the keypoints of its landmarks, as the stream reads them where no second network was asked.
     """
     view = PosedReader(frame.outline.head)(replace(photograph.face, keypoints=None), 0.0)
