@@ -29,7 +29,10 @@ speaker_soft)."""
 _LOOSE = (0.45, 0.35)
 """From which share of the way from the material to the new skin what lies between a strand and the rim is a gap, and
 over which more the strand behind it vanishes: a fringe lets skin through, and what came after a gap was a black mark on
-a bare forehead (dinner). Material nearly as bright as the skin has no gaps that brightness could tell."""
+a bare forehead (dinner)."""
+_UNLIKE = (0.35, 0.25)
+"""From which difference of the material from the new skin, as a share of the brighter one, gaps count, and over which
+more they count in full: in fair hair bright strands are as bright as skin, and are no gaps (the demo's portrait)."""
 _OUTSIDE = 0.1
 """How far outside the rim a gap counts, too, as a share of the fade."""
 _FINER = 4
@@ -162,7 +165,8 @@ def moved_inwards(
                 if apart_ends > 0 and weight > 0 and side != 0:
                     gap = (mean - _at(gaps, place * _FINER, inner)) / side
                     gap = min(max((gap - _LOOSE[0]) / _LOOSE[1], 0.0), 1.0)
-                    weight *= np.float32(1 - min(0.5 * abs(side) / _STRANDS[1], 1.0) * gap)
+                    unlike = abs(side) / max(mean, under, np.float32(1))
+                    weight *= np.float32(1 - min(max((unlike - _UNLIKE[0]) / _UNLIKE[1], 0.0), 1.0) * gap)
                 if plane == 0:
                     luma[row, column] += weight * (value - luma[row, column])
                 else:

@@ -143,7 +143,7 @@ def test_the_rim_is_where_the_cover_ends() -> None:
     assert np.allclose(reach, [reach_twin(covered, 40.0, 30.0, a) for a in angles], atol=0.6)
 
 
-@pytest.mark.parametrize("material", [50.0, 60.0, 95.0])
+@pytest.mark.parametrize("material", [24.0, 32.0, 50.0, 60.0, 95.0, 130.0])
 @pytest.mark.parametrize("fade", [5.0, 28.0, 40.0])  # strands end together, nearly so, and apart
 def test_moved_material_is_that_of_a_slow_twin(material: float, fade: float) -> None:
     rng = np.random.default_rng(5)
@@ -171,7 +171,7 @@ def test_moved_material_is_that_of_a_slow_twin(material: float, fade: float) -> 
         ), (row, column)
 
 
-@pytest.mark.parametrize(("hair", "seen"), [(40, 150), (150, 40), (140, 150)])
+@pytest.mark.parametrize(("hair", "seen"), [(40, 150), (150, 40), (110, 150)])
 def test_behind_a_gap_in_a_fringe_there_is_no_mark(hair: int, seen: int) -> None:
     count, size = hairline.DIRECTIONS, 240
     plane, half = np.full((size, size), hair, np.uint8), np.full((size // 2, size // 2), 128, np.uint8)
@@ -187,9 +187,9 @@ def test_behind_a_gap_in_a_fringe_there_is_no_mark(hair: int, seen: int) -> None
     strands.moved_inwards(luma, chroma, covered, (plane, half, half), (60, 60), (80.0, 80.0), *rays, strands.TURNS)
     behind, beside = luma[23:26, 78:83], luma[23:26, 45:55]
     assert np.abs(beside - hair).max() < 30, "where there is no gap, hair"
-    if abs(hair - seen) > 32:
+    if hair != 110:
         assert np.abs(behind - seen).max() < 2
-    else:  # no gap that brightness could tell
+    else:  # strands of fair hair are as bright as skin
         assert np.abs(behind - seen).max() > 5
 
 
@@ -294,5 +294,6 @@ def moved_twin(
         here, there = (row[n] + across * (row[n + 1] - row[n]) for row in (gaps[k % 384], gaps[(k + 1) % 384]))
         gap = (here + (4 * turn - k) * (there - here) - material) / (62.0 - material)
         loose, more = strands._LOOSE
-        own *= 1 - min(abs(material - 62.0) / (2 * levels), 1) * np.clip((gap - loose) / more, 0, 1)
+        unlike = (abs(material - 62.0) / max(material, 62.0) - strands._UNLIKE[0]) / strands._UNLIKE[1]
+        own *= 1 - np.clip(unlike, 0, 1) * np.clip((gap - loose) / more, 0, 1)
     return value + own * (1 - t * t * (3 - 2 * t)) * (source - value)
