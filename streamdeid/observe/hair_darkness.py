@@ -18,7 +18,7 @@ class HairDarkness:
     _frames: int = 0
 
     def see(self, hair: float | None) -> None:
-        """Take in what a frame shows (`Observation.hair`)."""
+        """Take in what a frame shows (`Observation.hair`) in which the place above the forehead is seen."""
         self._frames += 1
         hair, mean = hair or 0.0, self.mean or 0.0
         self.mean = mean + max(_NEWEST, 1 / self._frames) * (hair - mean)

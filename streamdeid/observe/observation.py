@@ -359,6 +359,13 @@ def _posed(points: Points, model: AppearanceModel) -> tuple[HeadPose, Points]:
     return pose, pose.to_frame(points, model.depth)
 
 
+def crown_seen(points: Points, size: tuple[int, int]) -> bool:
+    """Whether all of where hair is looked for above a face with vertices (81, 2) lies in a picture (width, height)."""
+    centre = points.mean(axis=0)
+    farthest = centre + (points[FOREHEAD][4:9] - centre) * _HAIR_REACHES[-1]
+    return bool((farthest >= 0).all() and (farthest <= np.array(size) - 1).all())
+
+
 def _hair(image: NDArray[np.uint8], points: Points, small: Pixels) -> float | None:
     """`Observation.hair`: points (81, 2) in the reduced image (h, w, 3), small texture (f, 3) of the face."""
     centre = points.mean(axis=0)

@@ -28,7 +28,14 @@ from streamdeid.identity.recorded_identity import RecordedIdentity, RecordedTrac
 from streamdeid.observe.hair_darkness import HairDarkness
 from streamdeid.observe.keypoint_pose import MeanHead
 from streamdeid.observe.neutral import NeutralEstimator
-from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
+from streamdeid.observe.observation import (
+    Observation,
+    Observer,
+    SampledFace,
+    crown_seen,
+    reduced_face,
+    sampled_face,
+)
 from streamdeid.observe.occluders import OccluderMask
 from streamdeid.observe.pose_swing import WINDOW
 from streamdeid.observe.posed_view import PosedReader
@@ -256,7 +263,7 @@ class MeasuredFaces:
         if track.ambiguous or not shows_a_face(seen, track.face):
             return False
         learns = self.check.learns(track.number)
-        if landmarks_hold(found, seen):
+        if opening is None and landmarks_hold(found, seen) and crown_seen(seen.raw, frame.planes.size):
             followed.hair.see(seen.hair)
         good = recognisable(seen, self.areas, found)
         self.check.saw(track.number, good)

@@ -69,7 +69,7 @@ class PosedFaces:
         """Render the posed face of one of the plans, in place; return False, with nothing done, where it cannot be
         rendered.
 
-        lit: the picture that its light is taken from; where that is `out`, nothing is taken from the person.
+        lit: the picture that its light is taken from; where that is `out`, no hair is told, either.
         """
         assert plan.posed is not None
         others = [other for other in plans if other.track is not plan.track and other.level in FACES]

@@ -4,7 +4,7 @@ It is for faces whose landmarks are missing or cannot be trusted, and for those 
 left in the region: it shows the surrogate's solid with a z-buffer, the surrogate's skin beside the solid, and the
 background beyond its profile. Of the person pass the pose, six numbers, and the light, five (`posed_light`); of one
 whose landmarks are believed, what mouth, eyes and brows do, eight; of one with dark hair that was seen before, how dark
-it is, one.
+it is, one (not with `--strict`).
 """
 
 from __future__ import annotations

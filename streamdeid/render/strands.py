@@ -33,6 +33,8 @@ a bare forehead (dinner)."""
 _UNLIKE = (0.35, 0.25)
 """From which difference of the material from the new skin, as a share of the brighter one, gaps count, and over which
 more they count in full: in fair hair bright strands are as bright as skin, and are no gaps (the demo's portrait)."""
+_BLACK = 16
+"""Luma of black in most pictures; where it is 0, gaps count a little more."""
 _OUTSIDE = 0.1
 """How far outside the rim a gap counts, too, as a share of the fade."""
 _FINER = 4
@@ -165,7 +167,7 @@ def moved_inwards(
                 if apart_ends > 0 and weight > 0 and side != 0:
                     gap = (mean - _at(gaps, place * _FINER, inner)) / side
                     gap = min(max((gap - _LOOSE[0]) / _LOOSE[1], 0.0), 1.0)
-                    unlike = abs(side) / max(mean, under, np.float32(1))
+                    unlike = abs(side) / max(mean - _BLACK, under - _BLACK, np.float32(1))
                     weight *= np.float32(1 - min(max((unlike - _UNLIKE[0]) / _UNLIKE[1], 0.0), 1.0) * gap)
                 if plane == 0:
                     luma[row, column] += weight * (value - luma[row, column])

@@ -34,6 +34,22 @@ def test_a_head_that_is_shaken_swings_less_than_landmarks_that_jump(step: float)
     assert max(_swings(list(0.26 * np.sin(2 * np.pi * 2.5 * time)), step)) < 0.6
 
 
+@pytest.mark.parametrize("rate", [25, 30, 48, 50, 59.94, 60, 120])
+def test_a_face_that_looks_aside_in_every_other_picture_swings_at_any_rate(rate: float) -> None:
+    jitter = np.random.default_rng(2).normal(0, 0.002, 80)
+    for times in (np.arange(80) / rate, np.sort(np.arange(80) / rate + jitter)):
+        swing = PoseSwing()
+        found = [swing(0.3 * (-1) ** n, float(time)) for n, time in enumerate(times)]
+        assert min(found[12:]) > 0.6
+
+
+@pytest.mark.parametrize("rate", [25, 50, 60])
+@pytest.mark.parametrize("wrong", [40, 41])
+def test_one_wrong_picture_is_seen_whichever_it_is(rate: int, wrong: int) -> None:
+    yaws = [0.8 * (n == wrong) for n in range(80)]
+    assert max(_swings(yaws, 1 / rate)) > 0.6
+
+
 def test_noise_of_many_readings_is_no_long_way() -> None:
     noise = np.random.default_rng(4).normal(0, 0.03, 600)
     at_25, at_100 = (max(_swings(list(noise), step)) for step in (1 / 25, 1 / 100))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,7 +19,8 @@ from streamdeid.identity.looks import Break, BreakCause, Looks
 from streamdeid.identity.person_recogniser import PersonRecogniser
 from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates
 from streamdeid.identity.tracklet_vectors import TrackletVectors
-from streamdeid.protect.levels import Cause
+from streamdeid.protect import measured_faces
+from streamdeid.protect.levels import Cause, Steps
 from tests import drawn_faces
 from tests.filmed import OWN, SOFT, Drawn, Filmed, Judged, astray, bared, drawer, levels, lost, track
 
@@ -258,3 +262,26 @@ def test_what_is_found_when_a_frame_is_looked_at_again_tells_a_pose_before_that_
     frames[5].covered = [lost(one.face.box)]
     filmed.publish(frames[2], [found])
     assert frames[5].seen[1].posed is None
+
+
+@pytest.mark.parametrize(
+    ("after", "tracklet", "expected"),
+    [(0.16, 7, Cause.UNSTEADY), (0.2, 7, Cause.UNSTEADY), (0.24, 7, None), (0.16, 8, None)],
+)
+def test_a_face_is_posed_where_its_landmarks_jump_within_a_fifth_of_a_second(
+    monkeypatch: pytest.MonkeyPatch, after: float, tracklet: int, expected: Cause | None
+) -> None:
+    monkeypatch.setattr("streamdeid.protect.measured_faces.as_rendered", lambda found, _: found)
+    good, jumps = {Cause.TURNED: 0.3, Cause.UNSTEADY: 0.1}, {Cause.TURNED: 0.3, Cause.UNSTEADY: 1.2}
+
+    def later(time: float, severities: dict[Cause, float]) -> Any:
+        measured = SimpleNamespace(severities=severities, seen=None)
+        seen = {1: SimpleNamespace(tracklet=tracklet, measured=measured)}
+        then = Fraction(2) + Fraction(time).limit_denominator(100)
+        return SimpleNamespace(frame=SimpleNamespace(time=then), seen=seen)
+
+    followed, found = SimpleNamespace(steps=Steps()), SimpleNamespace(severities=good, seen=None)
+    waiting = [later(0.04, good), later(0.08, good), later(0.12, good), later(0.14, good), later(after, jumps)]
+    assert followed.steps(good) is None
+    cause = measured_faces.against_own(cast(Any, followed), cast(Any, found), Fraction(2), waiting, 1, 7)
+    assert cause is expected

@@ -242,6 +242,18 @@ def test_a_posed_face_takes_the_tone_of_the_skin_but_a_strict_one_nothing_at_all
     assert same(shown(one.planes, True), shown(filled(one.planes, where), True))
 
 
+def test_hair_is_known_by_landmarks_that_are_on_the_face_and_in_the_picture(fitting: FitModel, drawn: Drawn) -> None:
+    for centre, width, known in (
+        ((300.0, 165.0), 90.0, True),
+        ((300.0, 165.0), 9.5, False),
+        ((300.0, 52.0), 90.0, False),
+    ):
+        one, filmed = drawn(width=width, centre=centre), Filmed(fitting)
+        filmed.show(one.planes, track(one.face), times=14)
+        followed = filmed.filter._faces.of(1)
+        assert followed is not None and (followed.hair.mean is not None) == known
+
+
 def test_a_posed_face_has_hair_as_dark_as_is_known_but_a_strict_one_does_not(fitting: FitModel, drawn: Drawn) -> None:
     one = drawn(width=9.5, centre=(300.0, 165.0))
 

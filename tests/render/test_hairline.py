@@ -294,6 +294,6 @@ def moved_twin(
         here, there = (row[n] + across * (row[n + 1] - row[n]) for row in (gaps[k % 384], gaps[(k + 1) % 384]))
         gap = (here + (4 * turn - k) * (there - here) - material) / (62.0 - material)
         loose, more = strands._LOOSE
-        unlike = (abs(material - 62.0) / max(material, 62.0) - strands._UNLIKE[0]) / strands._UNLIKE[1]
+        unlike = (abs(material - 62.0) / (max(material, 62.0) - 16) - strands._UNLIKE[0]) / strands._UNLIKE[1]
         own *= 1 - np.clip(unlike, 0, 1) * np.clip((gap - loose) / more, 0, 1)
     return value + own * (1 - t * t * (3 - 2 * t)) * (source - value)
