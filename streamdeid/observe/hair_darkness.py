@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FLOOR = 8.0
+"""Grey levels added before logarithms are taken of hair and of skin: dark pixels are mostly noise."""
 _NEWEST = 0.05
 """Weight of the newest frame in the running mean, as soon as there are enough for that."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,6 +24,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import FOREHEAD, LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, OUTLINE, RIGHT_EYE
 from streamdeid.core.similarity import Similarity
 from streamdeid.observe.glasses import Glasses, GlassesReader
+from streamdeid.observe.hair_darkness import FLOOR
 from streamdeid.observe.outline import bulge
 from streamdeid.observe.pose_swing import PoseSwing
 from streamdeid.observe.signals import SignalReader, Signals, relative_sharpness
@@ -361,23 +363,27 @@ def _posed(points: Points, model: AppearanceModel) -> tuple[HeadPose, Points]:
 
 def crown_seen(points: Points, size: tuple[int, int]) -> bool:
     """Whether all of where hair is looked for above a face with vertices (81, 2) lies in a picture (width, height)."""
-    centre = points.mean(axis=0)
-    farthest = centre + (points[FOREHEAD][4:9] - centre) * _HAIR_REACHES[-1]
+    farthest = _crown(points, _HAIR_REACHES[-1:])
     return bool((farthest >= 0).all() and (farthest <= np.array(size) - 1).all())
+
+
+def _crown(points: Points, reaches: Sequence[float]) -> Points:
+    """Places (n, 2) above the forehead of a face with vertices (81, 2), five for each reach (`_HAIR_REACHES`)."""
+    centre = points.mean(axis=0)
+    rim = points[FOREHEAD][4:9] - centre  # points farther to the sides may lie beside the head
+    return np.concatenate([centre + rim * reach for reach in reaches])
 
 
 def _hair(image: NDArray[np.uint8], points: Points, small: Pixels) -> float | None:
     """`Observation.hair`: points (81, 2) in the reduced image (h, w, 3), small texture (f, 3) of the face."""
-    centre = points.mean(axis=0)
-    rim = points[FOREHEAD][4:9] - centre  # points farther to the sides may lie beside the head
-    places = np.concatenate([centre + rim * reach for reach in _HAIR_REACHES]).round().astype(int)
+    places = _crown(points, _HAIR_REACHES).round().astype(int)
     height, width = image.shape[:2]
     seen = (places >= 0).all(axis=1) & (places[:, 0] < width) & (places[:, 1] < height)
-    if seen.sum() < len(rim):
+    if seen.sum() < len(places) / len(_HAIR_REACHES):
         return None
     around = image[places[seen, 1], places[seen, 0]].astype(np.float32).mean(axis=1)
     rank = int(_HAIR_QUANTILE * len(around))
     above = float(np.partition(around, rank)[rank])
     level = (small[:, 0] + small[:, 1] + small[:, 2]) / np.float32(3)
-    darkness = float(np.log((above + 8) / (float(np.median(level)) + 8)))
+    darkness = float(np.log((above + FLOOR) / (float(np.median(level)) + FLOOR)))
     return darkness if darkness < _NO_HAIR else None

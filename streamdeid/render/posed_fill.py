@@ -18,6 +18,7 @@ from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
+from streamdeid.render.masks import black_and_white
 from streamdeid.render.posed_hair import HairColour, HairPlace, reach_of
 from streamdeid.render.turned_rim import RimProfile, share_beyond, without_steps
 
@@ -115,7 +116,7 @@ def filled(
     hairline = max(1.5, _HAIRLINE * width)
     apart = np.degrees(np.abs((_AWAY - up + np.pi) % (2 * np.pi) - np.pi))
     hair.see(apart, reaches, outside, rim)
-    hair_colour, known = hair.shown(skin[:, :3].sum(axis=0) / skin[:, 3].sum(), full_range=out.colour.full_range)
+    hair_colour, known = hair.shown(skin[:, :3].sum(axis=0) / skin[:, 3].sum(), black_and_white(out))
     bears = _EVEN @ hair.amount(apart, reaches, hairline, known)
     # Hair ends by becoming less, not where rays begin to miss the scalp: between two rays that was an edge.
     scalp = _carried_reach(reaches[:, 3])

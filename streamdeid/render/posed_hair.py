@@ -20,6 +20,7 @@ from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.core.arrays import Points
 from streamdeid.core.convex import convex
 from streamdeid.core.kernel_cache import kernel
+from streamdeid.observe.hair_darkness import FLOOR
 from streamdeid.render.posed_region import HAIRLINE
 
 _MIDDLE, _RADII = np.array([99.5, 40.0, 118.0]), np.array([116.0, 140.0, 147.0])
@@ -45,12 +46,9 @@ _UNLIKE = 20.0, 40.0
 and at which there is none: where the pose is wrong, half of the directions show a chair. In cctv_classroom, which chose
 it, 85 of 100 faces have less than 17."""
 
-_FLOOR, _GREY, _MEAN, _TINGED = 8.0, 128.0, 0.75, 0.35
-"""Grey levels added before logarithms, as where darkness is measured; the grey of chroma; the mean darkness of hair
-over that of its darkest, which is what is measured; and share of the skin's colour that dark hair has in the same
-light."""
-_BLACK, _LIMITED = 16.0, 219 / 255
-"""Black where luma goes from 16 to 235, and how much smaller its steps are there."""
+_GREY, _MEAN, _TINGED = 128.0, 0.75, 0.35
+"""The grey of chroma; the mean darkness of hair over that of its darkest, which is what is measured; and share of the
+skin's colour that dark hair has in the same light."""
 _DARK = -0.3, -0.7
 """How dark the hair must be at least for its darkness to be shown, and from where it is shown in full: of white hair
 the darkest strands were a grey cap (crowd_1080p)."""
@@ -137,22 +135,24 @@ class HairColour:
             self.colour = self.colour + weight * (colour - self.colour)
         self.known += share * (known - self.known)
 
-    def shown(self, skin: Points, *, full_range: bool) -> tuple[Points, float]:
+    def shown(self, skin: Points, levels: tuple[int, int]) -> tuple[Points, float]:
         """The colour (3,) to show, and how surely there is hair, 0 to 1. skin (3,): the colour of the face's skin.
 
         What lies above the region is no hair where it is much lighter than the person's hair is known to be.
-        full_range: whether luma goes from 0 to 255 (darkness was measured so) and not from 16 to 235.
+        levels: luma of black and white (darkness was measured between 0 and 255).
         """
         told = 0.0 if self.dark is None else float(np.clip((_DARK[0] - self.dark) / (_DARK[0] - _DARK[1]), 0, 1))
         if self.dark is None or told == 0:
             return self.colour, self.known
-        floor = _FLOOR if full_range else _FLOOR * _LIMITED - _BLACK
-        luma = max((skin[0] + floor) * np.exp(_MEAN * self.dark) - floor, 0.0 if full_range else _BLACK)
+        black, white = levels
+        floor = FLOOR * (white - black) / 255 - black
+        luma = max((skin[0] + floor) * np.exp(_MEAN * self.dark) - floor, black)
         dark = np.array([luma, *(_GREY + _TINGED * (skin[1:] - _GREY))])
         lighter = np.log((max(self.colour[0], luma) + floor) / (luma + floor))
         wall = told * float(np.clip((lighter - _LIGHTER[0]) / (_LIGHTER[1] - _LIGHTER[0]), 0, 1))
         above = self.known * (1 - wall)
-        return dark + above / max(above + told * (1 - above), 1e-9) * (self.colour - dark), above + told * (1 - above)
+        known = above + told * (1 - above)
+        return dark + above / known * (self.colour - dark), known
 
     def amount(self, apart: Points, reaches: Points, soft: float, known: float) -> Points:
         """How much of what lies between hairline and scalp is hair in each direction, (a,), 0 to 1: less towards the

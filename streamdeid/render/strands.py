@@ -5,6 +5,8 @@ The material is moved along the rays from the middle of the face. It is not mirr
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -89,7 +91,7 @@ def moved_inwards(
     luma_of = planes[0]
     apart = _APART * fade
     apart_ends = _STRANDS[0] * min(max((apart - _WIDE[0]) / (_WIDE[1] - _WIDE[0]), 0.0), 1.0)
-    gaps = np.zeros((1, 2), np.float32)
+    gaps = np.zeros((2, 2), np.float32)
     if apart_ends > 0:
         gaps = _gaps(luma_of, origin, middle, angles, rim, depth, shift, tone, bare, int(_OUTSIDE * fade) + 1)
     # Upwards from the middle is a quarter of a turn before the first direction.
@@ -165,7 +167,7 @@ def moved_inwards(
                 if other > 0:  # material of the skin's own brightness has no other side
                     weight *= np.float32(1 - min(abs(side) / _STRANDS[1], 1.0) * min(other / _OTHER, 1.0))
                 if apart_ends > 0 and weight > 0 and side != 0:
-                    gap = (mean - _at(gaps, place * _FINER, inner)) / side
+                    gap = (mean - _bilinear(gaps, inner, place * _FINER)) / side
                     gap = min(max((gap - _LOOSE[0]) / _LOOSE[1], 0.0), 1.0)
                     unlike = abs(side) / max(mean - _BLACK, under - _BLACK, np.float32(1))
                     weight *= np.float32(1 - min(max((unlike - _UNLIKE[0]) / _UNLIKE[1], 0.0), 1.0) * gap)
@@ -181,8 +183,9 @@ def moved_inwards(
 def _gaps(luma, origin, middle, angles, rim, depth, shift, tone, bare, outside):  # type: ignore[no-untyped-def]
     """The material's mean, or what of it is nearer to the new skin's brightness between the rim and a place inside.
 
-    float32 (_FINER d, n), by direction and by pixels from the rim; so many pixels outside it count, too. Three
-    neighbouring directions are averaged. The other arguments are those of `moved_inwards`.
+    float32 (_FINER d + 1, n), by direction, the first one once more at the end, and by pixels from the rim; so many
+    pixels outside it count, too. Three neighbouring directions are averaged. The other arguments are those of
+    `moved_inwards`.
     """
     rays, longest = _FINER * len(angles), outside + int(depth.max() * (_BROKEN[1] + _STRANDS[0])) + 2
     there = np.zeros((rays, longest), np.float32)
@@ -201,7 +204,7 @@ def _gaps(luma, origin, middle, angles, rim, depth, shift, tone, bare, outside):
             inner = n - outside
             far = edge - inner if inner < 0 else edge - inner + _away(step, inner)
             there[k, n] = _bilinear(luma, middle[0] + far * ux + origin[0], middle[1] + far * uy + origin[1])
-    out = np.zeros((rays, longest - outside), np.float32)
+    out = np.zeros((rays + 1, longest - outside), np.float32)
     for k in range(rays):
         most = mean[k]
         for n in range(longest):
@@ -214,6 +217,7 @@ def _gaps(luma, origin, middle, angles, rim, depth, shift, tone, bare, outside):
                 most = max(most, value) if darker[k] else min(most, value)
             if n >= outside:
                 out[k, n - outside] = most
+    out[rays] = out[0]
     return out
 
 
@@ -224,18 +228,6 @@ def _away(step, inner):  # type: ignore[no-untyped-def]
     while away < inner + 2:
         away += step
     return away
-
-
-@kernel
-def _at(table, row, column):  # type: ignore[no-untyped-def]
-    """The value of a table (r, c) between its places; rows go around, the last column goes on."""
-    r, c = int(row), min(int(column), table.shape[1] - 2)
-    down, across = np.float32(row - r), np.float32(min(column - c, 1.0))
-    upper, lower = np.uint32(r % table.shape[0]), np.uint32((r + 1) % table.shape[0])
-    c = np.uint32(c)
-    top = table[upper, c] + across * (table[upper, c + np.uint32(1)] - table[upper, c])
-    below = table[lower, c] + across * (table[lower, c + np.uint32(1)] - table[lower, c])
-    return top + down * (below - top)
 
 
 @kernel
@@ -251,7 +243,7 @@ def _turn(dx: float, dy: float, table: NDArray[np.float64]) -> float:
 
 
 @kernel
-def _bilinear(plane: NDArray[np.uint8], x: float, y: float) -> np.float32:
+def _bilinear(plane: NDArray[Any], x: float, y: float) -> np.float32:
     """The value of a plane between its pixels; the border is repeated outside."""
     height, width = plane.shape
     x, y = min(max(x, 0.0), width - 1.0), min(max(y, 0.0), height - 1.0)

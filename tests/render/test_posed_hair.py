@@ -100,31 +100,32 @@ def test_what_frames_tell_is_a_running_mean_in_which_doubtful_ones_count_little(
 
 
 SKIN = np.array([120.0, 118, 142])
+_LEVELS = {True: (0, 255), False: (16, 235)}
 
 
 @pytest.mark.parametrize("full_range", [True, False])
 def test_a_wall_above_somebody_whose_hair_is_known_to_be_dark_is_no_hair(full_range: bool) -> None:
     hair, black, step = HairColour(colour=WALL, known=0.9), 0 if full_range else 16, 1 if full_range else 219 / 255
-    assert hair.shown(SKIN, full_range=full_range)[0] is hair.colour
+    assert hair.shown(SKIN, _LEVELS[full_range])[0] is hair.colour
     for dark in (-0.7, -1.5):
         hair.dark = dark
-        colour, known = hair.shown(SKIN, full_range=full_range)
+        colour, known = hair.shown(SKIN, _LEVELS[full_range])
         skin, shown = (SKIN[0] - black) / step, (colour[0] - black) / step  # as darkness is measured
         assert known == pytest.approx(1) and np.log((shown + 8) / (skin + 8)) == pytest.approx(0.75 * dark)
         assert (np.abs(colour[1:] - 128) < np.abs(SKIN[1:] - 128)).all()
     hair.dark = -0.3  # the darkest of white hair
-    colour, known = hair.shown(SKIN, full_range=full_range)
+    colour, known = hair.shown(SKIN, _LEVELS[full_range])
     assert np.allclose(colour, WALL) and known == 0.9
 
 
 def test_dark_hair_above_keeps_its_own_colour_and_none_above_is_told_by_its_darkness() -> None:
     brown = np.array([45.0, 120, 136])
     hair = HairColour(colour=brown, known=1.0, dark=-1.0)
-    assert np.allclose(hair.shown(SKIN, full_range=True)[0], brown)
-    colour, known = HairColour(dark=-1.0).shown(SKIN, full_range=True)
+    assert np.allclose(hair.shown(SKIN, _LEVELS[True])[0], brown)
+    colour, known = HairColour(dark=-1.0).shown(SKIN, _LEVELS[True])
     assert known == pytest.approx(1) and colour[0] < 70
     kept = [HairColour(colour=WALL, known=0.9, dark=dark) for dark in np.linspace(-0.2, -0.8, 60)]
-    steps = [hair.shown(SKIN, full_range=False)[0][0] for hair in kept]
+    steps = [hair.shown(SKIN, _LEVELS[False])[0][0] for hair in kept]
     assert np.abs(np.diff(steps)).max() < 8, "no step between the two"
 
 
@@ -132,9 +133,9 @@ def test_dark_hair_above_keeps_its_own_colour_and_none_above_is_told_by_its_dark
 def test_no_hair_is_blacker_than_black(full_range: bool, black: int) -> None:
     for skin, above in ((2.0, 0.0), (120.0, 0.0), (120.0, 200.0)):
         hair = HairColour(colour=np.array([above, 128, 128]), known=0.5, dark=-9.0)
-        colour, known = hair.shown(np.array([skin, 128, 128]), full_range=full_range)
+        colour, known = hair.shown(np.array([skin, 128, 128]), _LEVELS[full_range])
         assert np.isfinite(colour).all() and 0 < known <= 1
-    colour, _ = HairColour(dark=-9.0).shown(np.array([120.0, 128, 128]), full_range=full_range)
+    colour, _ = HairColour(dark=-9.0).shown(np.array([120.0, 128, 128]), _LEVELS[full_range])
     assert colour[0] == black
 
 
