@@ -252,7 +252,7 @@ class ReplaceFaces:
                 (0, None) if hidden or held is None else self._settle_face(pending, tracklet, newest, True, ambiguous)
             )
             who = person or 0 if face is None else who
-            return Standing(track, place, tracklet, ambiguous, who, face, held, lost=True)
+            return Standing(track, place, tracklet, ambiguous, who, face, held, True, None, self._faces.of(tracklet))
         view = view_of(seen, found)
         sighted = going.agreed(track.number, view)
         turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))

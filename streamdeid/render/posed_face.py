@@ -238,8 +238,7 @@ def render_posed_face(
     if head.gesture.gape > 0 and memory.light.mask.shown < 1:
         _render_mouth(patch, head.gesture, view, frame.fitting.model, 1 - memory.light.mask.shown)
     profile, place = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
-    if head.hair is not None:  # of a face that is lost for a frame nothing is known
-        memory.hair.dark = head.hair
+    memory.hair.dark = head.hair
     whole = filled(rendered, mesh, out, region, rim, profile, place, memory.hair, others(corners))
     if whole is None:
         return None

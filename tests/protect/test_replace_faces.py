@@ -271,6 +271,16 @@ def test_a_posed_face_has_hair_as_dark_as_is_known_but_a_strict_one_does_not(fit
     assert same(shown(True, None), shown(True, -1.5))
 
 
+def test_a_lost_face_keeps_what_is_known_of_its_tracklet(fitting: FitModel, drawn: Drawn) -> None:
+    """So that a head that is posed for the first time while it is lost has its hair."""
+    one, filmed = drawn(), Filmed(fitting)
+    filmed.show(one.planes, track(one.face), times=5)
+    away = lost(one.face.box)
+    (plan,) = filmed.plans(filmed.observe(one.planes, away), [away])
+    assert plan.cause is Cause.LOST and plan.measured is None
+    assert plan.followed is not None and plan.followed is filmed.filter._faces.of(1)
+
+
 def test_two_people_have_faces_of_their_own_and_keep_them(fitting: FitModel, drawn: Drawn) -> None:
     """Side by side, in a doubt in which their tracks change places, and when they come back."""
     left, right = two(drawn)
