@@ -26,6 +26,9 @@ reduction. Halved regions have 0.83 to 1.67 pixels for one pixel of the input (a
 expressions_gaze, presenter_hevc_portrait)."""
 _MARGIN = 1.5
 """Side of a landmark region over the longer side of the face in it (mediapipe's own figure)."""
+_BESIDE, _LEAST_SHARE = 0.2, 0.7
+"""For a mesh without points: the distance of its middle from that of the box, share of its own extent, at most; and its
+extent, share of the box's, at least. Meshes in boxes of 1.9 times the face are right, too: points confirm those."""
 _PRESENCE = 0.5
 """The landmark model's score from which its points are used."""
 
@@ -99,6 +102,14 @@ def outline_of(mesh: Points) -> Points:
     """Corners, float64 (2, 2), of the box of landmarks and forehead points of a mesh (478, 3)."""
     points = np.concatenate([ibug68_from_mesh(mesh), forehead_from_mesh(mesh)])[:, :2]
     return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def fills(outline: Points, box: Box) -> bool:
+    """Whether the box of a mesh (`outline_of`) lies in the middle of a detector's box, pixels, and is large enough."""
+    low, high = np.array(box[:2]), np.array(box[2:])
+    extent = np.maximum(outline[1] - outline[0], 1.0)
+    beside = np.abs(outline.sum(axis=0) - low - high) / 2 / extent
+    return bool(beside.max() < _BESIDE and (extent / np.maximum(high - low, 1.0)).min() > _LEAST_SHARE)
 
 
 def face_of(box: Box, score: float, evidence: float, mesh: Points | None, presence: float) -> Face:

@@ -20,6 +20,7 @@ from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
 from streamdeid.detection.candidates import SAME_FACE, Candidate, in_tile, joined, overlap, part_of, seen_before
 from streamdeid.detection.close_look import CloseLook
+from streamdeid.detection.far_steps import FarSteps
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, region_of_box
 from streamdeid.detection.looked_again import looked_again
@@ -95,6 +96,7 @@ class MediapipeFaces:
         self._lying = LyingHeads(self._look, self._close_look)
         self._threshold = threshold
         self._min_face, self._interval = min_face, interval
+        self._far = FarSteps()
         self._size: tuple[int, int] | None = None
         self._tiles: tuple[Tile, ...] = ()
         self._rounds, self._close = Rounds((), interval), 0
@@ -105,8 +107,9 @@ class MediapipeFaces:
         planes = frame.planes
         if planes.size != self._size:
             self._lay_out(planes.size)
+        far = self._far(frame.time)
         for place in self._places:
-            place.next_frame()
+            place.next_frame(far)
             if place.region is not None:
                 self._follow(planes, place)
         self._places = without_twins(self._places)
@@ -368,8 +371,8 @@ class MediapipeFaces:
             self._key(planes, place, seen.keypoints, others)
             if place.turns_due():
                 self._try_turns(planes, place)
-        if place.mesh is None and place.landmarks_due():
-            known = place.keypoints
+        if place.slid or (place.mesh is None and place.landmarks_due()):
+            known = None if place.slid else place.keypoints
             if known is None:
                 self._mesh(planes, place, region_of_box(candidate.box, candidate.keypoints))
             else:

@@ -13,7 +13,7 @@ from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import AS_LARGE, NO_FACE, Keypoints
 from streamdeid.detection.candidates import Candidate, middle_in
 from streamdeid.detection.five_points import apart, as_detected, moved_along
-from streamdeid.detection.landmarks import outline_of
+from streamdeid.detection.landmarks import fills, outline_of
 from streamdeid.detection.quarter_turns import turn_of
 from streamdeid.detection.region import LandmarkRegion
 from streamdeid.detection.tiles import Tile, still_in
@@ -25,8 +25,8 @@ _SEARCHED = (1, 2, 5, 8)
 """Frames since a lost face was last seen, at which the second network searches for it. It finds 1 of 2 (crowds) to 9 of
 10 at the first try, 1 of 8 at the second and 1 of 20 at each later one."""
 _REFUSED, _RETRIED = 3, 4
-"""Number of first sightings in a row at which landmarks are asked for if none are found; after these, they are asked
-for at every so many sightings. Of the first three calls 1 of 4 finds landmarks, of later ones 1 of 20."""
+"""Landmarks are asked for at so many first sightings in a row if none are found, later at every so many. Of the first
+three calls 1 of 4 finds landmarks, of later ones 1 of 20."""
 _LOOKS = 4
 """Second looks after which a place is known well enough to be looked at seldom ..."""
 _OFTEN, _SELDOM = 3, 12
@@ -47,16 +47,13 @@ _SETTLED = 0.6
 _UNCHECKED = 10
 """Frames after which the detector checks a face that is followed by its landmarks: they can slide onto a wall ..."""
 _DOUBTED = 16
-"""... and the times that it may see no face there before the landmarks are no longer followed."""
+"""... and how often it may see no face there before they are no longer followed."""
 _AGED, _TOLD = 3, 8
-"""Frames after which points are asked for anew if the mesh is not trusted, and frames for which points are used."""
+"""Frames after which points are asked for anew if no mesh is trusted, and for which they are used."""
 _POINTS = 0.5
 """Score from which the second network's points, and the box about them, are believed: the library's own bar."""
 _TRUSTED = 0.8
 """Presence from which a mesh is trusted: by itself if it lies in the middle of its box, otherwise if points agree."""
-_BESIDE, _LEAST_SHARE = 0.2, 0.7
-"""For a mesh without points: the distance of its middle from that of the box, share of its own extent, at most; and its
-extent, share of the box's, at least. Meshes in boxes of 1.9 times the face are right, too: points confirm those."""
 _APART, _VERIFIED = 0.16, 12
 """Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
@@ -119,6 +116,7 @@ class Place:
     _key_age: int = 0
     _verified: int = -1
     """Frames since the points last agreed with the mesh; below 0 if they do not agree."""
+    _far: bool = False
     _unseen: int = 0
     _looks: int = 0
     _since_look: int = 0
@@ -160,7 +158,7 @@ class Place:
     def wanted(self) -> bool:
         """Whether the detector has to look here in the next frame."""
         if self.region is not None:
-            return self._unseen >= _UNCHECKED
+            return self._far or self._unseen >= _UNCHECKED
         if self.second or self.refuted:
             return False
         if self.missed > WAITED_FOR:
@@ -185,8 +183,9 @@ class Place:
         self.mesh, self.region, self._without, self.outline = (mesh, presence), region, 0, outline_of(mesh)
         self.turn, self.roll = turn_of(region.angle), region.angle
 
-    def next_frame(self) -> None:
-        """Start a new frame."""
+    def next_frame(self, far: bool = False) -> None:
+        """Start a new frame. far: so long after the last one that landmarks may have slid (`far_steps`)."""
+        self._far = far
         if not self._key_age:
             self._key_outline = self._outline_of_points()
         self.mesh = self.surveyed = self.outline = None
@@ -236,14 +235,16 @@ class Place:
         """Whether this frame's mesh has a high presence and lies at the points, or else in the detector's box."""
         if self.mesh is None or self.outline is None or self.mesh[1] < _TRUSTED:
             return False
-        if 0 <= self._verified <= _VERIFIED:
+        lies = fills(self.outline, self.raw)
+        if 0 <= self._verified <= (0 if self._far and not lies else _VERIFIED):  # they may have slid since
             return True
-        if self._key_age <= _TOLD and self._keypoints is not None and self._keypoints.score >= _POINTS:
-            return False
-        low, high = np.array(self.raw[:2]), np.array(self.raw[2:])
-        extent = np.maximum(self.outline[1] - self.outline[0], 1.0)
-        beside = np.abs(self.outline.sum(axis=0) - low - high) / 2 / extent
-        return bool(beside.max() < _BESIDE and (extent / np.maximum(high - low, 1.0)).min() > _LEAST_SHARE)
+        told = self._key_age <= _TOLD and self._keypoints is not None and self._keypoints.score >= _POINTS
+        return lies and not told
+
+    @property
+    def slid(self) -> bool:
+        """Whether landmarks that were followed over a far step now lie beside what the detector sees here."""
+        return self._far and self.mesh is not None and not self.trusted
 
     @property
     def doubtful(self) -> bool:
@@ -265,7 +266,8 @@ class Place:
         """Whether the second network is to be asked for points, which show where the face is without a trusted mesh."""
         if self.trusted or self.second or self.refuted:
             return False  # a mesh that the points verified is no longer trusted after `_VERIFIED` frames
-        return self.believed >= min(_UNLIKELY, self.least) and (self._key_age >= _AGED or self._key_tile != self.tile)
+        aged = self._key_age >= (1 if self._far else _AGED) or self._key_tile != self.tile
+        return aged and self.believed >= min(_UNLIKELY, self.least)
 
     def opined(self, opinion: float | None) -> None:
         """Note the third network's opinion of the place: 1 and more for a face; None where it cannot tell."""

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.core.arrays import Box, Pixels
+from streamdeid.core.arrays import Box, Pixels, Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
@@ -21,10 +21,12 @@ from streamdeid.core.shipped_models import YUNET, network
 from streamdeid.detection import second_look
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.landmarks import region_of_box
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place
 from streamdeid.detection.plugged_in import PluggedIn
+from streamdeid.detection.region import LandmarkRegion
 from streamdeid.detection.second_look import SecondLook, likeness
 from streamdeid.detection.survey import Surveyed
 from streamdeid.detection.tiles import tile_for
@@ -32,6 +34,7 @@ from streamdeid.detection.upright_view import stretched, view
 from streamdeid.detection.yunet import YuNet
 from streamdeid.errors import FailedClosed
 from tests import drawn_faces
+from tests.detection.meshes import mesh_in
 
 
 @pytest.fixture(scope="module")
@@ -341,6 +344,32 @@ def test_a_face_that_is_known_is_not_taken_for_what_is_seen_on_its_hair(
     (beside,) = [one for one in large._places if one is not place]
     assert not place.second and place.face == box
     assert beside.keypoints is None and beside.evidence < 0.5
+
+
+@pytest.mark.parametrize("rate", [25, 8])
+def test_landmarks_are_looked_for_anew_where_they_slid_over_a_far_step(
+    large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch, rate: int
+) -> None:
+    """A man nods, and the landmark model, asked where his face was, sees one in his hair."""
+    box, hair, hidden = (398.0, 325.0, 462.0, 385.0), (405.0, 305.0, 455.0, 355.0), (0.0, 0.0, 0.0, 0.0)
+    place = Place((398.0, 295.0, 462.0, 360.0), 0.6, 0, evidence=0.8)
+    place.region = region_of_box(hair)
+    place.anchored(np.reshape(hair, (2, 2)))
+    large._places = [place]
+
+    def landmarks(planes: Planes, region: LandmarkRegion) -> tuple[Points, float, LandmarkRegion]:
+        there = (405.0, 332.0, 455.0, 382.0) if region.centre[1] > 345 else hair
+        return mesh_in(there), 0.95, region_of_box(there)
+
+    monkeypatch.setattr(large, "_landmarks", landmarks)
+    monkeypatch.setattr(large._look, "keypoints", lambda *_: Keypoints(hidden, np.zeros((5, 2)), 0.1))
+    monkeypatch.setattr(
+        large, "_search", lambda planes, number: [Candidate(box, np.zeros((6, 2)), 0.6, number, False)] * (number == 0)
+    )
+    for index in range(2):
+        (face,) = large(Frame(wall(0).planes, Fraction(index, rate), index))
+    assert face.landmarks is not None
+    assert (face.landmarks[:, 1].mean() > 345) == (rate == 8)
 
 
 def test_close_tiles_are_searched_in_no_round_and_only_where_all_sizes_are_looked_for() -> None:

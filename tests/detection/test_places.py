@@ -100,6 +100,36 @@ def test_a_face_that_its_landmarks_follow_needs_no_detector() -> None:
     assert not one.wanted
 
 
+def test_over_a_far_step_the_detector_checks_landmarks_at_once() -> None:
+    one = place(0.8)
+    one.region = LandmarkRegion((130.0, 130.0), 90.0, 0.0)
+    one.next_frame(far=True)
+    assert one.wanted
+    one.sighted(sighting(0.9))
+    one.next_frame()
+    assert not one.wanted
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_landmarks_that_slid_over_a_far_step_are_not_trusted_for_points_of_before(far: bool) -> None:
+    """Into the hair of a man who nods: the detector sees his face half a face further down."""
+    one, mesh = place(0.8, side=60.0), mesh_in((105.0, 105.0, 155.0, 155.0))
+    one.looked(0.8)
+    region = LandmarkRegion((130.0, 130.0), 90.0, 0.0)
+    one.meshed(mesh, 0.99, region)
+    ends = mesh[:, :2]
+    there = np.array([(ends[33] + ends[133]) / 2, (ends[263] + ends[362]) / 2, ends[1], ends[61], ends[291]])
+    one.keyed(Keypoints((105.0, 105.0, 155.0, 155.0), there, 0.9))
+    assert one.trusted and not one.slid
+    one.next_frame(far)
+    one.meshed(mesh, 0.99, region)
+    assert one.trusted and not one.slid, "the detector sees the face there as before"
+    one.sighted(Candidate((100.0, 130.0, 160.0, 190.0), np.zeros((6, 2)), 0.8, 3, False))
+    assert one.trusted != far and one.slid == far and one.keys_due() == far
+    one.keyed(Keypoints((105.0, 105.0, 155.0, 155.0), there, 0.9))
+    assert one.trusted, "points of this frame are believed"
+
+
 def test_a_lost_face_is_searched_for_by_the_second_network_at_once_and_then_seldom() -> None:
     one = place(0.9)
     one.looked(0.9)
