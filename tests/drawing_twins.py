@@ -175,6 +175,8 @@ def region_filled(
     line: Floats,
     hair_line: Floats,
     numbers: Floats,
+    past: Floats,
+    known: Floats,
 ) -> Floats:
     """One plane (h, w, c) of a posed face, filled where a mesh (h, w) does not cover it and softened at its rim.
 
@@ -182,7 +184,8 @@ def region_filled(
     direction, and how much hair there is. colours (a, 3, c): skin, what is outside as it is at the region's edge, and
     as it is at the mesh. line, hair_line: of a profile, and of where hair ends beside it. numbers: middle x, y, rim,
     inset, background, edge, hairline, breadth of the hair's line, breadths of skin beside the mesh and (more) behind
-    the face, and this plane's colour of hair (c,).
+    the face, and this plane's colour of hair (c,). The sixth column of reaches: how much of the background, past
+    (h, w, c), is shown where it is known (h, w), 0 to 1.
     """
     mx, my, rim, inset, behind, edge, soft_hair, hair_edge, beside, to_ear, *hair = numbers
     out, count = drawn.astype(float).copy(), len(reaches)
@@ -193,12 +196,14 @@ def region_filled(
         r, angle = np.hypot(x - mx, y - my), np.arctan2(y - my, x - mx) % (2 * np.pi)
         if r > reaches[:, 1].max() + rim + posed_fill._MORE:
             continue
-        mesh, end, hairline, scalp, bears = (float(np.interp(angle, angles, values)) for values in ring)
+        mesh, end, hairline, scalp, bears, again = (float(np.interp(angle, angles, values)) for values in ring)
         skin, at_edge, at_mesh = (
             np.array([np.interp(angle, angles, [*side[:, c], side[0, c]]) for c in range(out.shape[2])])
             for side in (colours[:, 0], colours[:, 1], colours[:, 2])
         )
         there = at_mesh + np.clip((r - mesh) / max(end - mesh, 1.0), 0, 1) * (at_edge - at_mesh)
+        again *= float(known[row, column])
+        there, at_edge = ((1 - again) * one + again * past[row, column] for one in (there, at_edge))
         down = line[3] * x + line[4] * y + line[5]
         ends = np.clip(min(down - 0.08, 1.02 - down) / 0.08, 0, 1)
         share = behind * ends * np.clip((line[0] * x + line[1] * y + line[2]) / edge, 0, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from streamdeid.protect.fading import Replaced
 from streamdeid.protect.levels import FACES, Cause, Level, as_rendered, astray
 from streamdeid.protect.pending import Measured, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
+from streamdeid.render.background import Background
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face, rim_of
@@ -54,11 +56,14 @@ class PosedFaces:
         """By track: a box that holds what is replaced of the heads of one frame."""
         self._replaced: dict[int, Replaced] = {}
         """By track: where the posed face of this frame left nothing of the original."""
+        self._background = Background()
         self._posed: set[int] = set()
         """Tracklets that showed a posed face in this frame."""
 
-    def keep(self, tracklets: Iterable[int]) -> None:
-        """Begin a frame: keep what is remembered of these tracklets, and drop all else."""
+    def begin(self, tracklets: Iterable[int], time: Fraction, *, moved: bool = False) -> None:
+        """Begin a frame at a time in seconds: keep what is remembered of these tracklets, and drop all else. moved:
+        whether the camera moved."""
+        self._background.begin(time, moved=moved)
         self._heads, self._boxes, self._replaced = {}, {}, {}
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
         for number in self._memories.keys() - self._posed:
@@ -80,11 +85,15 @@ class PosedFaces:
         memory = self._memories[plan.tracklet]
         hair = None if lit is out or plan.followed is None else plan.followed.hair.mean
         head = replace(_head(plan.posed), gesture=memory.gesture(_told(plan)), hair=hair)
-        region = render_posed_face(out, lit, head, face, self._frame, memory, near)
+        region = render_posed_face(out, lit, head, face, self._frame, memory, near, self._background)
         if region is not None:
             self._replaced[plan.track.number] = Replaced(region)
             self._posed.add(plan.tracklet)
         return region is not None
+
+    def end(self, out: Planes, plans: Iterable[Plan]) -> None:
+        """End a frame that is published as `out`, with what the plans show."""
+        self._background.note(out, (self._bounds(one) for one in plans))
 
     def replaced(self, track: int) -> Replaced | None:
         """Where nothing of the original is left of a track's head that was posed in this frame; None for another."""

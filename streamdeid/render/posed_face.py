@@ -27,13 +27,14 @@ from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
 from streamdeid.core.mesh_triangles import MOUTH, TRIANGLES
 from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.turned_view import Gesture
+from streamdeid.render.background import Background
 from streamdeid.render.blend import Blend, composed, no_membrane
 from streamdeid.render.colourless import without_colours
 from streamdeid.render.eyes import narrowed, render_eye
 from streamdeid.render.light import LightFrame
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.posed_fill import filled
+from streamdeid.render.posed_fill import Agreement, filled
 from streamdeid.render.posed_hair import HairColour, HairPlace
 from streamdeid.render.posed_light import LitSkin, PosedLight
 from streamdeid.render.posed_region import HeadOutline, posed_region, region_bounds
@@ -62,6 +63,9 @@ _PLAIN_FROM, _PLAIN_OVER = 0.35, 0.3
 """Yaw in radians from which plain skin replaces the rim of the texture, and the range over which it does."""
 _GRAIN_FROM = 24.0
 """Width in pixels from which a face gets the scene's sharpness and grain."""
+_BACKGROUND_FROM = 20.0
+"""Width in pixels from which the background beside a face is shown as it was a moment ago: beside smaller ones it is
+two or three pixels broad, and a blur is as good."""
 
 
 Others = Callable[[Points], Sequence[Points]]
@@ -120,6 +124,7 @@ class PosedMemory:
     light: PosedLight = field(default_factory=PosedLight)
     scene: SceneGrain = field(default_factory=SceneGrain)
     hair: HairColour = field(default_factory=HairColour)
+    agreement: Agreement = field(default_factory=Agreement)
     rendered: bool = False
     """Whether the posed face was rendered the last time that it was to be."""
     _told: tuple[Gesture, float] | None = None
@@ -200,13 +205,14 @@ def render_posed_face(
     frame: PosedFrame,
     memory: PosedMemory,
     others: Others = _nobody,
+    background: Background | None = None,
 ) -> Points | None:
     """Render a surrogate over a head, in place, and return the replaced region (n, 2), its corners in turn in pixels.
 
     out: the picture as it is published so far, from which the surroundings are taken. original: of its pixels in the
-    region only the light is read. others: gives the regions of other heads, from which nothing is taken. Returns None,
-    and renders nothing, when the face is smaller than 8 pixels (7 if it was rendered before), lies outside the picture,
-    or anything is not finite.
+    region only the light is read. others: gives the regions of other heads, from which nothing is taken. background: of
+    the stream. Returns None, and renders nothing, when the face is smaller than 8 pixels (7 if it was rendered before),
+    lies outside the picture, or anything is not finite.
     """
     pose = head.pose
     if not (np.isfinite([pose.x, pose.y, pose.yaw, pose.nod, pose.roll]).all() and np.isfinite(head.ellipse).all()):
@@ -239,7 +245,9 @@ def render_posed_face(
         _render_mouth(patch, head.gesture, view, frame.fitting.model, 1 - memory.light.mask.shown)
     profile, place = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
     memory.hair.dark = head.hair
-    whole = filled(rendered, mesh, out, region, rim, profile, place, memory.hair, others(corners))
+    behind = None if background is None or pose.size < _BACKGROUND_FROM else background.behind(rendered.patch)
+    told = memory.hair, others(corners), memory.agreement, behind
+    whole = filled(rendered, mesh, out, region, rim, profile, place, *told)
     if whole is None:
         return None
     soften_colours(whole.patch)

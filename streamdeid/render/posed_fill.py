@@ -2,13 +2,14 @@
 
 All values depend on the direction from the middle of the head: how far the mesh, the hairline, the scalp and the
 region reach, the skin at the mesh's rim, and what is published just outside the region, of which the colour of the hair
-is a mean over frames. No pixel of the picture inside the region is looked at.
+is a mean over frames. Background that was published there a moment ago is shown again (`background`). No pixel of the
+picture inside the region is looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
@@ -18,6 +19,7 @@ from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
+from streamdeid.render.background import Behind
 from streamdeid.render.masks import black_and_white
 from streamdeid.render.posed_hair import HairColour, HairPlace, reach_of
 from streamdeid.render.turned_rim import RimProfile, share_beyond, without_steps
@@ -46,6 +48,13 @@ _ENDS = 0.15
 """Distance from the profile's line, drawn out beyond the forehead, over which hair ends, share of the face's width."""
 _MORE = 8.0
 """Pixels beyond the soft rim that are filled, too: the blur of colours reaches there."""
+_AGREES = 8.0, 20.0
+"""Mean difference of luma and chroma, grey levels added, of what was published and what is, just outside the region: up
+to the first all of the background is shown in that direction, from the second on nothing."""
+_SIDEWAYS = 100.0, 130.0
+"""Angle from the crown up to which the background is shown, and from which it is not: there is the neck."""
+_NEWEST = 0.2
+"""Weight of the newest frame in how far the background agrees."""
 _TURN = 2 * np.pi / _ANGLES
 _AWAY = _TURN * np.arange(_ANGLES, dtype=np.float64)
 
@@ -80,6 +89,27 @@ class Filled:
     """uint8 (ceil(h / 2), ceil(w / 2)): 1 where no pixel lies in the region or in another head's."""
 
 
+@dataclass
+class Agreement:
+    """How far the background agrees with the picture just outside a head's region, as a running mean over frames."""
+
+    share: Points = field(default_factory=lambda: np.zeros(_ANGLES))
+    """float64 (a,): by direction in the picture, 0 to 1."""
+
+    def see(self, apart: Points, seen: Points) -> Points:
+        """Take in a frame; how much of the background is shown in each direction, (a,), 0 to 1.
+
+        apart (a,): angles of the directions from that of the crown, degrees. seen (a, 2): differences, grey levels of
+        luma and chroma added, and their number: 0 where nothing of the background is known.
+        """
+        mean = np.where(seen[:, 1] > 0, seen[:, 0] / np.maximum(seen[:, 1], 1), np.inf)
+        agrees = np.clip((_AGREES[1] - mean) / (_AGREES[1] - _AGREES[0]), 0, 1)
+        agrees = np.minimum(agrees, np.minimum(np.roll(agrees, 1), np.roll(agrees, -1)))
+        self.share = self.share + _NEWEST * (agrees - self.share)
+        above: Points = self.share * np.clip((_SIDEWAYS[1] - apart) / (_SIDEWAYS[1] - _SIDEWAYS[0]), 0, 1)
+        return above
+
+
 def filled(
     solid: Solid,
     mesh: Points,
@@ -90,12 +120,15 @@ def filled(
     place: HairPlace,
     hair: HairColour,
     others: Sequence[Points] = (),
+    agreement: Agreement | None = None,
+    behind: Behind | None = None,
 ) -> Filled | None:
     """The rendered head with the rest of its region filled; None when nothing of its skin can be seen.
 
     mesh (m, 3): what was rendered, pixels of the picture. out: the picture as it is published so far. region (n, 2):
     convex, its corners in turn, pixels of the picture. rim: breadth of the soft rim outside the region, pixels. others:
-    regions (k, 2) of heads from which nothing may be taken. hair: takes in what this frame shows.
+    regions (k, 2) of heads from which nothing may be taken. hair, agreement: take in what this frame shows. behind: the
+    background in the patch's rectangle.
     """
     patch, origin = solid.patch, np.array([solid.patch.x0, solid.patch.y0], np.float64)
     inside = _mask(patch, (region,))
@@ -120,7 +153,15 @@ def filled(
     bears = _EVEN @ hair.amount(apart, reaches, hairline, known)
     # Hair ends by becoming less, not where rays begin to miss the scalp: between two rays that was an edge.
     scalp = _carried_reach(reaches[:, 3])
-    reaches = np.column_stack([reaches[:, :3], scalp, bears])
+    agreed = np.zeros(_ANGLES)
+    if agreement is not None:
+        seen = np.zeros((_ANGLES, 2))
+        if behind is not None:
+            beyond = 1 + rim * _OUTSIDE
+            past = behind.y, behind.uv, behind.known
+            _compare(out.y, out.u, out.v, free, patch.x0, patch.y0, middle, reaches, beyond, *past, seen)
+        agreed = agreement.see(apart, seen)
+    reaches = np.column_stack([reaches[:, :3], scalp, bears, agreed])
     line = profile.line
     line[2] += line[:2] @ origin
     line[5] += line[3:5] @ origin
@@ -131,8 +172,12 @@ def filled(
     sides = max(_LEAST, _BESIDE * width), _TO_EAR * width * profile.aside
     numbers = np.array([*middle, rim, inset, profile.background, edge, hairline, ends, *sides, *hair_colour])
     y, uv = patch.y[:, :, None].copy(), patch.uv.copy()
-    _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, hair_line, numbers)
-    _fill(uv, patch.covered, 2, 1, reaches, colours, line, hair_line, numbers)
+    if behind is None:  # then nothing agrees, and it is not looked at
+        behind = Behind(y, uv, np.zeros(patch.covered.shape, np.float32))
+        reaches[:, 5] = 0.0
+    told = reaches, colours, line, hair_line, numbers
+    _fill(y, patch.covered_luma, 1, 0, *told, behind.y, behind.known)
+    _fill(uv, patch.covered, 2, 1, *told, behind.uv, behind.known)
     weights = cv2.dilate(inside, np.ones((6, 6), np.uint8), anchor=(2, 2))[::2, ::2].astype(np.float32)
     _feather(weights, reaches, numbers)
     whole = np.ones_like(patch.covered), np.ones_like(patch.covered_luma)
@@ -225,11 +270,32 @@ def _look_outside(luma, u, v, free, x0, y0, middle, reaches, beyond, seen):  # t
 
 
 @kernel
-def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers):  # type: ignore[no-untyped-def]
+def _compare(luma, u, v, free, x0, y0, middle, reaches, beyond, past, past_uv, known, seen):  # type: ignore[no-untyped-def]
+    """Add up differences of the background (h, w, 1) and (.., 2) of a patch at (x0, y0) from the picture, at some
+    distances beyond the region's edge, and their number: (a, 2). Only cells that are free and fully known count."""
+    height, width = luma.shape
+    for k in range(len(reaches)):
+        for i in range(len(beyond)):
+            r = reaches[k, 1] + beyond[i]
+            x = round(middle[0] + r * np.cos(_TURN * k))
+            y = round(middle[1] + r * np.sin(_TURN * k))
+            row, column = y // 2, x // 2
+            counts = 0 <= row < free.shape[0] and 0 <= column < free.shape[1] and free[row, column] > 0
+            counts = counts and y < past.shape[0] and x < past.shape[1] and x + x0 < width and y + y0 < height
+            if counts and known[row, column] >= 1:
+                seen[k, 0] += abs(luma[y + y0, x + x0] - past[y, x, 0])
+                seen[k, 0] += abs(u[(y + y0) // 2, (x + x0) // 2] - past_uv[row, column, 0])
+                seen[k, 0] += abs(v[(y + y0) // 2, (x + x0) // 2] - past_uv[row, column, 1])
+                seen[k, 1] += 1
+
+
+@kernel
+def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers, past, known):  # type: ignore[no-untyped-def]
     """Fill a plane (h, w, c), `scale` times as coarse as luma, where the mesh does not cover it (h, w).
 
-    The rim of the mesh blends into the filling. reaches (a, 5): of mesh, region, hairline and scalp, and how much of
-    what lies between the last two is hair. colours (a, 9): skin, what is outside as it is at the region's edge, and as
+    The rim of the mesh blends into the filling. reaches (a, 6): of mesh, region, hairline and scalp, how much of what
+    lies between the last two is hair, and how much of the background (h, w, c) is shown where it is known, on the grid
+    of chroma, 0 to 1. colours (a, 9): skin, what is outside as it is at the region's edge, and as
     it is at the mesh; this plane's colours begin at the number `first` in each. numbers: the middle, breadths of the
     region's rim and the mesh's, background beyond the profile, breadths of its line, the hairline and the hair's line
     (beside the profile), of skin beside the mesh and how much more behind the face, colour of hair.
@@ -256,8 +322,9 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
             away = t * t * (3 - 2 * t)
             away += share * (1 - away)
             outwards = min(max((r - mesh) / max(end - mesh, 1.0), 0.0), 1.0)
-            bears, grown, beyond = 0.0, 0.0, 0.0
+            bears, grown, beyond, again = 0.0, 0.0, 0.0, 0.0
             if not covered[y, x]:
+                again = known[y * scale // 2, x * scale // 2] * (reaches[a, 5] + f * (reaches[b, 5] - reaches[a, 5]))
                 bears = reaches[a, 4] + f * (reaches[b, 4] - reaches[a, 4])
             if bears > 0:
                 if behind > 0:
@@ -271,6 +338,9 @@ def _fill(out, covered, scale, first, reaches, colours, line, hair_line, numbers
                 there = colours[a, 6 + first + c] + f * (colours[b, 6 + first + c] - colours[a, 6 + first + c])
                 at_edge = colours[a, 3 + first + c] + f * (colours[b, 3 + first + c] - colours[a, 3 + first + c])
                 there += outwards * (at_edge - there)
+                if again > 0:
+                    there += again * (past[y, x, c] - there)
+                    at_edge += again * (past[y, x, c] - at_edge)
                 value = skin
                 if not covered[y, x]:
                     value += away * (there - skin)

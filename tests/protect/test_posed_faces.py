@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, cast
 
 import cv2
@@ -64,21 +65,22 @@ def test_nothing_is_taken_from_a_head_that_is_replaced_later_nor_remembered_of_i
     published: list[list[Plane]] = []
     for luma in (20, 230):
         posed, pictures = PosedFaces(fitting, light), []
-        for number in range(9):
-            heads = [first, second] if number < 6 else [first]
+        for number in range(16):
+            heads = [first, second] if number < 9 else [first]
             original = Planes(
                 *(np.full(shape, 128, np.uint8) for shape in ((240, 240), (120, 120), (120, 120))), Colour()
             )
             if len(heads) == 2:
                 cv2.fillConvexPoly(original.y, np.round(its).astype(np.int32), (luma,))
             out = original.copy()
-            posed.keep([one.tracklet for one in heads])
+            posed.begin([one.tracklet for one in heads], Fraction(number, 5))
             for one in heads:
                 assert posed.render(out, original, one, face, heads)
+            posed.end(out, heads)
             inside = np.zeros((240, 240), np.uint8)
             cv2.fillConvexPoly(inside, np.round(its).astype(np.int32), (1,))
             away = cv2.dilate(inside, np.ones((17, 17), np.uint8)) == 0
-            pictures.append(np.where(away | (number >= 6), out.y, 0))
+            pictures.append(np.where(away | (number >= 9), out.y, 0))
         published.append(pictures)
     for black, white in zip(*published, strict=True):
         assert np.abs(black.astype(int) - white).max() <= 2
@@ -107,7 +109,7 @@ def test_heads_that_are_too_far_away_to_be_asked_would_change_nothing(
             with monkeypatch.context() as patched:
                 if ask is not None:
                     patched.setattr(posed_faces, "_touches", ask)
-                posed.keep([1])
+                posed.begin([1], Fraction(0))
                 assert posed.render(out, original, first, face, [first, other])
             published.append(out)
             asked[ask is None] += len(posed._heads)
@@ -189,7 +191,7 @@ def test_a_gesture_goes_softly_and_is_forgotten_where_no_posed_face_was_shown(
     monkeypatch.setattr(posed_faces, "render_posed_face", noted)
     posed, picture = PosedFaces(fitting, light), drawn(width=52.0, yaw=0.95).planes
     for one in (speaking, still, still, still, speaking, None, still, None, speaking):
-        posed.keep([decided.tracklet])
+        posed.begin([decided.tracklet], Fraction(0))
         if one is not None:
             assert posed.render(picture.copy(), picture, one, decided.face, [one])
     assert shown == pytest.approx([0.5, 0.33, 0.16, 0.0, 0.16, 0.0, 0.5], abs=0.011)

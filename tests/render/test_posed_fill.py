@@ -9,7 +9,9 @@ import pytest
 from streamdeid.render.posed_fill import (
     _ANGLES,
     _BLUR_WIDE,
+    Agreement,
     _carried,
+    _compare,
     _feather,
     _fill,
     _look_inside,
@@ -32,7 +34,7 @@ def test_the_region_is_filled_as_the_twin_fills_it(seed: int) -> None:
     middle = np.array([12.6, 14.2])
     covered = (np.hypot(*(place - middle).transpose(2, 0, 1)) < 8).astype(np.uint8)
     reaches = np.column_stack(
-        [rng.uniform(*range_, _ANGLES) for range_ in ((7, 9), (10, 12), (8, 10), (9, 13), (0, 1))]
+        [rng.uniform(*range_, _ANGLES) for range_ in ((7, 9), (10, 12), (8, 10), (9, 13), (0, 1), (0, 1))]
     )
     colours, hair = rng.uniform(0, 255, (_ANGLES, 3, 3)), rng.uniform(0, 255, 3)
     hair_line = np.array([0.9, -0.3, -5.0, 0.02, 0.06, -0.4])
@@ -41,9 +43,12 @@ def test_the_region_is_filled_as_the_twin_fills_it(seed: int) -> None:
     first = 0 if scale == 1 else 1
     own = colours[:, :, first : first + channels]
     its = np.concatenate([numbers, hair[first : first + channels]])
-    wanted = drawing_twins.region_filled(drawn, covered, place, reaches, own, line, hair_line, its)
+    past = rng.uniform(0, 255, drawn.shape).astype(np.float32)
+    cells = rng.uniform(0, 1, (15, 13) if scale == 1 else covered.shape).astype(np.float32)
+    known = np.kron(cells, np.ones((2, 2))) if scale == 1 else cells
+    wanted = drawing_twins.region_filled(drawn, covered, place, reaches, own, line, hair_line, its, past, known)
     told = colours.reshape(_ANGLES, 9), line, hair_line, np.concatenate([numbers, hair])
-    _fill(drawn, covered, scale, first, reaches, *told)
+    _fill(drawn, covered, scale, first, reaches, *told, past, cells)
     assert np.abs(drawn - wanted).max() < 0.05
 
 
@@ -112,3 +117,41 @@ def test_what_is_outside_gets_softer_towards_the_mesh() -> None:
     at_edge, at_mesh = _carried(seen), _carried(seen, _BLUR_WIDE)
     assert at_edge[10, 0] - 50 > 3 * (at_mesh[10, 0] - 50) > 0
     assert at_edge.mean() == pytest.approx(at_mesh.mean(), abs=0.1), "nothing is lost"
+
+
+def test_the_background_is_compared_where_it_is_known_and_free() -> None:
+    rng = np.random.default_rng(4)
+    luma, u, v = (rng.integers(0, 256, shape, dtype=np.uint8) for shape in ((41, 47), (21, 24), (21, 24)))
+    past, past_uv = (rng.uniform(0, 255, shape).astype(np.float32) for shape in ((30, 31, 1), (15, 16, 2)))
+    free, known = rng.integers(0, 2, (15, 16)).astype(np.uint8), rng.integers(0, 2, (15, 16)).astype(np.float32)
+    x0, y0, middle, reaches = 12, 8, np.array([15.2, 14.6]), rng.uniform(6, 12, (_ANGLES, 4))
+    beyond, seen = np.array([1.0, 2.5, 4.0, 9.0]), np.zeros((_ANGLES, 2))
+    _compare(luma, u, v, free, x0, y0, middle, reaches, beyond, past, past_uv, known, seen)
+    wanted = np.zeros_like(seen)
+    for k, direction in enumerate(_ROUND):
+        for r in reaches[k, 1] + beyond:
+            x, y = np.round(middle + r * direction).astype(int)
+            here = 0 <= x < 31 and 0 <= y < 30 and x + x0 < 47 and y + y0 < 41
+            if here and free[y // 2, x // 2] and known[y // 2, x // 2] == 1:
+                row, column = (y + y0) // 2, (x + x0) // 2
+                now = np.array([luma[y + y0, x + x0], u[row, column], v[row, column]], float)
+                wanted[k] += np.abs(now - [past[y, x, 0], *past_uv[y // 2, x // 2]]).sum(), 1
+    assert wanted[:, 1].sum() > 20
+    np.testing.assert_allclose(seen, wanted, atol=1e-3)
+
+
+def test_background_is_shown_where_it_agrees_more_and_more_and_never_on_the_neck() -> None:
+    """Nor beside a direction in which it does not agree, nor where nothing is known."""
+    agreement, apart = Agreement(), np.abs(np.degrees(2 * np.pi * np.arange(_ANGLES) / _ANGLES) - 180)
+    seen = np.tile([12.0, 4.0], (_ANGLES, 1))
+    seen[32] = 200.0, 4.0
+    seen[40] = 0.0, 0.0
+    shown = [agreement.see(apart, seen) for _ in range(30)]
+    assert 0 < shown[0].max() < shown[1].max() < 0.5 and shown[-1].max() > 0.99
+    gone = [31, 32, 33, 39, 40, 41]
+    assert (shown[-1][gone] == 0).all() and (
+        np.delete(shown[-1], gone)[apart[np.delete(range(64), gone)] < 100] > 0.99
+    ).all()
+    assert (shown[-1][apart > 130] == 0).all()
+    seen[:] = 200.0, 4.0
+    assert 0.5 < agreement.see(apart, seen).max() < 0.9, "and goes as it came"
