@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from streamdeid.observe.posed_view import PosedView
 from streamdeid.observe.turned_view import Gesture
 from streamdeid.protect.fading import Replaced
 from streamdeid.protect.levels import FACES, Cause, Level, as_rendered, astray
-from streamdeid.protect.pending import Measured, SeenTrack, Waiting
+from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
 from streamdeid.render.background import Background
 from streamdeid.render.light import LightFrame
@@ -60,10 +60,10 @@ class PosedFaces:
         self._posed: set[int] = set()
         """Tracklets that showed a posed face in this frame."""
 
-    def begin(self, tracklets: Iterable[int], time: Fraction, *, moved: bool = False) -> None:
-        """Begin a frame at a time in seconds: keep what is remembered of these tracklets, and drop all else. moved:
-        whether the camera moved."""
-        self._background.begin(time, moved=moved)
+    def begin(self, tracklets: Iterable[int], pending: PendingFrame[Any]) -> None:
+        """Begin a frame: keep what is remembered of these tracklets, and drop all else."""
+        scene = 0 if pending.noted is None else pending.noted.scene
+        self._background.begin(pending.frame.time, scene=scene, moved=pending.camera is not None)
         self._heads, self._boxes, self._replaced = {}, {}, {}
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
         for number in self._memories.keys() - self._posed:

@@ -128,7 +128,7 @@ class ReplaceFaces:
         """
         frame, out = pending.frame, pending.frame.planes.copy()
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
-        self._posed.begin((plan.tracklet for plan in plans), frame.time, moved=pending.camera is not None)
+        self._posed.begin((plan.tracklet for plan in plans), pending)
         self._fading.begin(frame.time)
         hidden = sorted((one for one in plans if one.level not in FACES), key=lambda one: one.head.area)
         done: dict[int, Redaction] = {}

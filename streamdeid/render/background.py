@@ -57,14 +57,16 @@ class Background:
         self._known: NDArray[np.int32] = np.zeros((0, 0), np.int32)
         """(ceil(h / 2), ceil(w / 2)): the step in which each cell was last known."""
         self._step = self._noted = _NEVER
+        self._scene = 0
 
-    def begin(self, time: Fraction, *, moved: bool) -> None:
-        """Begin a frame at a time in seconds. moved: whether the camera moved: then all is forgotten."""
+    def begin(self, time: Fraction, *, scene: int = 0, moved: bool = False) -> None:
+        """Begin a frame at a time in seconds. scene: number of its scene: after a cut all is forgotten. moved: whether
+        the camera moved: then too."""
         step = int(time // _STEP)
-        if moved or not 0 <= step - self._step <= 1:
+        if moved or scene != self._scene or not 0 <= step - self._step <= 1:
             self._plate = self._last = None
             self._noted = step
-        self._step = step
+        self._step, self._scene = step, scene
 
     def note(self, out: Planes, boxes: Iterable[Box]) -> None:
         """Note what is published in this frame. boxes: in pixels, all that was changed in it."""

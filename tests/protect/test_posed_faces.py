@@ -14,11 +14,12 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Plane, Points
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import Colour, Planes
+from streamdeid.core.frames import Colour, Frame, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect import posed_faces
 from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plan
 from streamdeid.protect.posed_faces import PosedFaces
 from streamdeid.protect.replace_faces import _width
@@ -44,6 +45,11 @@ def plan(number: int, x: float, y: float, size: float, level: Level = Level.POSE
     view = PosedView(KeypointPose(x, y, size, 0.0, 0.0, 0.0), face_at, seen, True)
     track = Track(number, seen, Face(seen, 0.9, evidence=0.9), missed=0, ambiguous=False)
     return Plan(track, (seen, None, SIZE), level, posed=view, tracklet=number)
+
+
+def _pending(picture: Planes, number: int = 0) -> PendingFrame[None]:
+    """A frame of a stream of five pictures a second."""
+    return PendingFrame(Frame(picture, Fraction(number, 5), number), [], None)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +79,7 @@ def test_nothing_is_taken_from_a_head_that_is_replaced_later_nor_remembered_of_i
             if len(heads) == 2:
                 cv2.fillConvexPoly(original.y, np.round(its).astype(np.int32), (luma,))
             out = original.copy()
-            posed.begin([one.tracklet for one in heads], Fraction(number, 5))
+            posed.begin([one.tracklet for one in heads], _pending(original, number))
             for one in heads:
                 assert posed.render(out, original, one, face, heads)
             posed.end(out, heads)
@@ -109,7 +115,7 @@ def test_heads_that_are_too_far_away_to_be_asked_would_change_nothing(
             with monkeypatch.context() as patched:
                 if ask is not None:
                     patched.setattr(posed_faces, "_touches", ask)
-                posed.begin([1], Fraction(0))
+                posed.begin([1], _pending(original))
                 assert posed.render(out, original, first, face, [first, other])
             published.append(out)
             asked[ask is None] += len(posed._heads)
@@ -191,7 +197,7 @@ def test_a_gesture_goes_softly_and_is_forgotten_where_no_posed_face_was_shown(
     monkeypatch.setattr(posed_faces, "render_posed_face", noted)
     posed, picture = PosedFaces(fitting, light), drawn(width=52.0, yaw=0.95).planes
     for one in (speaking, still, still, still, speaking, None, still, None, speaking):
-        posed.begin([decided.tracklet], Fraction(0))
+        posed.begin([decided.tracklet], _pending(picture))
         if one is not None:
             assert posed.render(picture.copy(), picture, one, decided.face, [one])
     assert shown == pytest.approx([0.5, 0.33, 0.16, 0.0, 0.16, 0.0, 0.5], abs=0.011)

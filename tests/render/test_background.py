@@ -50,17 +50,17 @@ class Filmed:
     """A stream of ten pictures a second."""
 
     def __init__(self) -> None:
-        self.background, self.time = Background(), Fraction(0)
+        self.background, self.time, self.scene = Background(), Fraction(0), 0
 
     def show(
         self, out: Planes, boxes: Sequence[Box] = (), *, times: int = 1, moved: bool = False, after: str = "0.1"
     ) -> Behind | None:
         """Publish a picture so many times; what is known of the background while the next one is rendered."""
         for _ in range(times):
-            self.background.begin(self.time, moved=moved)
+            self.background.begin(self.time, scene=self.scene, moved=moved)
             self.background.note(out, boxes)
             self.time += Fraction(after)
-        self.background.begin(self.time, moved=False)
+        self.background.begin(self.time, scene=self.scene)
         return self.background.behind(WHOLE)
 
 
@@ -102,7 +102,7 @@ def test_what_moves_is_not_background() -> None:
     assert (behind.y[:, :, 0][known] == wall().y[known]).all() and known[:30].all()
 
 
-@pytest.mark.parametrize("how", ["the camera moved", "a gap", "the time goes back", "another size"])
+@pytest.mark.parametrize("how", ["the camera moved", "a cut", "a gap", "the time goes back", "another size"])
 def test_all_is_forgotten_when(how: str) -> None:
     filmed, picture = Filmed(), wall()
     assert filmed.show(picture, times=9) is not None
@@ -112,6 +112,8 @@ def test_all_is_forgotten_when(how: str) -> None:
         filmed.time -= Fraction(17, 20)
     if how == "another size":
         picture = wall(size=(162, 122))
+    if how == "a cut":
+        filmed.scene = 1
     behind = filmed.show(picture, moved=how == "the camera moved", times=4 if how == "another size" else 1)
     assert behind is None or how == "another size"
     assert how != "another size" or filmed.background.behind(patch(0, 0, 162, 122)) is None
@@ -129,7 +131,7 @@ def test_the_background_is_the_same_from_wherever_a_recording_is_rendered_again(
     def shown(first: int) -> Behind | None:
         background, behind = Background(), None
         for index in range(first, 130):
-            background.begin(Fraction(index, 25), moved=False)
+            background.begin(Fraction(index, 25))
             behind = background.behind(WHOLE)
             left = 10.0 + index
             background.note(wall(index // 40), [(left, 20.0, left + 40, 70.0)])
@@ -156,7 +158,7 @@ def test_places_that_agree_by_chance_are_not_known() -> None:
 def test_pictures_of_odd_sides() -> None:
     background, picture = Background(), wall(size=(161, 121))
     for index in range(9):
-        background.begin(Fraction(index, 10), moved=False)
+        background.begin(Fraction(index, 10))
         background.note(picture, [HEAD])
     behind = background.behind(patch(100, 60, 161, 121))
     assert behind is not None and np.array_equal(behind.y[:, :, 0], picture.y[60:, 100:])
@@ -174,7 +176,7 @@ def test_a_profile_that_comes_before_a_wall_shows_the_wall_before_its_nose(
     if not same:
         now.y[:] = np.where(now.y < 120, now.y + 60, now.y - 60)
     for index in range(9):
-        background.begin(Fraction(index, 10), moved=False)
+        background.begin(Fraction(index, 10))
         background.note(before, [])
 
     def published(known: Background | None) -> Points:
