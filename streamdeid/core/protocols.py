@@ -34,10 +34,13 @@ class FollowsCamera(Protocol):
 
 @runtime_checkable
 class SeesCamera(Protocol):
-    """A detector that tells how the camera moved before the frame that it searched last."""
+    """A detector that tells how the camera moved before the frame that it searched last, and the scene cuts so far."""
 
     @property
     def camera(self) -> CameraMotion | None: ...
+
+    @property
+    def cuts(self) -> int: ...
 
 
 @runtime_checkable

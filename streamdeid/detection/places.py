@@ -396,5 +396,5 @@ class Place:
 
     def doubted(self) -> bool:
         """Note that the detector looked and saw no face; True when this happened too often to follow the landmarks."""
-        self._doubts += 1
+        self._doubts += not self._far or self._unseen >= _UNCHECKED  # over a far step it looks where landmarks slid
         return self._doubts >= _DOUBTED

@@ -87,8 +87,9 @@ class Edited:
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The inner de-identifier's frame with the regions filled as the last step."""
-        done = self._inner.render(pending, plans)
         boxes = self._edits(pending.frame.index).regions
+        pending.regions.extend(boxes)
+        done = self._inner.render(pending, plans)
         planes = done.planes
         for box in boxes:
             planes = solid_fill(planes, box, roundness=0.0)

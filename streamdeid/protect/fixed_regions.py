@@ -42,6 +42,7 @@ class FixedRegions:
         Raises SettingsError when a region lies outside the picture, and what the inner de-identifier raises.
         """
         boxes = [_on(region, pending.frame) for region in self._regions]
+        pending.regions.extend(boxes)
         done = self._inner.render(pending, plans)
         planes = done.planes
         for box in boxes:

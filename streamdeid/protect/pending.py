@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
@@ -66,6 +67,10 @@ class PendingFrame(Generic[Origin]):
     """How many more tracklets may get a provisional face in this frame: few where time is short."""
     camera: CameraMotion | None = None
     """How the camera moved since the frame before; None where it did not move, or where that cannot be told."""
+    scene: int = 0
+    """Number of its scene: another one after each cut, 0 where cuts are not told."""
+    regions: list[Box] = field(default_factory=list)
+    """Boxes, pixels, that are filled after it is rendered."""
     noted: Noted | None = None
     """What the look-ahead needs of the frame."""
     covered: Sequence[Track] | None = None

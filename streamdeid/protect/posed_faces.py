@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.convex import convex, grown
 from streamdeid.core.frames import Planes
+from streamdeid.errors import FailedClosed
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.observe.turned_view import Gesture
 from streamdeid.protect.fading import Replaced
@@ -57,18 +58,27 @@ class PosedFaces:
         self._replaced: dict[int, Replaced] = {}
         """By track: where the posed face of this frame left nothing of the original."""
         self._background = Background()
+        self._followed: set[int] = set()
+        """Tracks that had a plan in the last frame."""
         self._posed: set[int] = set()
         """Tracklets that showed a posed face in this frame."""
 
-    def begin(self, tracklets: Iterable[int], pending: PendingFrame[Any]) -> None:
-        """Begin a frame: keep what is remembered of these tracklets, and drop all else."""
-        scene = 0 if pending.noted is None else pending.noted.scene
-        self._background.begin(pending.frame.time, scene=scene, moved=pending.camera is not None)
+    def begin(self, plans: Sequence[Plan], pending: PendingFrame[Any]) -> None:
+        """Begin a frame: keep what is remembered of its tracklets, and drop all else.
+
+        Of the background about heads that had no plan in the frame before nothing is known: they may have been there
+        unseen, and what was published of them is not to be shown again."""
+        frame, tracklets = pending.frame, [plan.tracklet for plan in plans]
+        self._background.begin(frame.planes, frame.time, scene=pending.scene, moved=pending.camera is not None)
         self._heads, self._boxes, self._replaced = {}, {}, {}
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
         for number in self._memories.keys() - self._posed:
             self._memories[number].rest()
         self._posed = set()
+        for plan in plans:
+            if plan.track.number not in self._followed:
+                self._background.forget(self._covers(plan))
+        self._followed = {plan.track.number for plan in plans}
 
     def render(self, out: Planes, lit: Planes, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
         """Render the posed face of one of the plans, in place; return False, with nothing done, where it cannot be
@@ -85,15 +95,19 @@ class PosedFaces:
         memory = self._memories[plan.tracklet]
         hair = None if lit is out or plan.followed is None else plan.followed.hair.mean
         head = replace(_head(plan.posed), gesture=memory.gesture(_told(plan)), hair=hair)
-        region = render_posed_face(out, lit, head, face, self._frame, memory, near, self._background)
+        region = render_posed_face(
+            out, lit, head, face, self._frame, memory, near, None if lit is out else self._background
+        )
         if region is not None:
             self._replaced[plan.track.number] = Replaced(region)
             self._posed.add(plan.tracklet)
         return region is not None
 
-    def end(self, out: Planes, plans: Iterable[Plan]) -> None:
-        """End a frame that is published as `out`, with what the plans show."""
-        self._background.note(out, (self._bounds(one) for one in plans))
+    def end(self, out: Planes, pending: PendingFrame[Any], plans: Sequence[Plan]) -> None:
+        """End a frame that is published as `out` but for its regions, with what the plans show. No face that was found,
+        shown or not, is background."""
+        found = (_beside(face.box) for face in pending.found)
+        self._background.note(out, (*map(self._covers, plans), *found, *pending.regions))
 
     def replaced(self, track: int) -> Replaced | None:
         """Where nothing of the original is left of a track's head that was posed in this frame; None for another."""
@@ -112,6 +126,13 @@ class PosedFaces:
             barred = self._heads[plan.track.number] = convex(np.concatenate(parts))
         return barred
 
+    def _covers(self, plan: Plan) -> Box:
+        """`_bounds`; everything for a head whose place is not finite."""
+        try:
+            return self._bounds(plan)
+        except FailedClosed:
+            return -math.inf, -math.inf, math.inf, math.inf
+
     def _bounds(self, plan: Plan) -> Box:
         """A box that holds `_barred`, and is quicker to make."""
         bounds = self._boxes.get(plan.track.number)
@@ -127,6 +148,13 @@ class PosedFaces:
 def _around(posed: PosedView) -> float:
     """How far beyond its least region, pixels, a posed face may be rendered."""
     return rim_of(posed.pose.size) + _BEYOND * posed.pose.size
+
+
+def _beside(box: Box) -> Box:
+    """A box with a quarter of its sides more on each side: ears and hair, and a head that is boxed badly."""
+    x0, y0, x1, y1 = box
+    dx, dy = (x1 - x0) / 4, (y1 - y0) / 4
+    return x0 - dx, y0 - dy, x1 + dx, y1 + dy
 
 
 def _touches(box: Box, corners: Points) -> bool:

@@ -128,7 +128,7 @@ class ReplaceFaces:
         """
         frame, out = pending.frame, pending.frame.planes.copy()
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
-        self._posed.begin((plan.tracklet for plan in plans), pending)
+        self._posed.begin(plans, pending)
         self._fading.begin(frame.time)
         hidden = sorted((one for one in plans if one.level not in FACES), key=lambda one: one.head.area)
         done: dict[int, Redaction] = {}
@@ -141,7 +141,7 @@ class ReplaceFaces:
             done[number] = Redaction(number, _box(plan, level), level.label, plan.person if level in FACES else 0)
         self._fading.end(out, frame.time)
         redactions = tuple(done[plan.track.number] for plan in sorted(plans, key=_width))
-        self._posed.end(out, plans)
+        self._posed.end(out, pending, plans)
         return DeidentifiedFrame(out, frame.time, frame.index, redactions)
 
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:

@@ -144,8 +144,8 @@ class PosedMemory:
         return _partly(*self._told)
 
     def rest(self) -> None:
-        """Note that no posed face was shown in a frame: the next one has no gesture of before."""
-        self._told = None
+        """Note that no posed face was shown in a frame: the next one has no gesture of before, nor any background."""
+        self._told, self.agreement = None, Agreement()
 
     def shape(self, face: NewFace, gesture: Gesture, frame: PosedFrame) -> tuple[Points, RestingSolid]:
         """The surrogate's mesh (468, 3) and points in the model's frame, kept while face and gesture stay the same."""

@@ -53,8 +53,8 @@ _AGREES = 8.0, 20.0
 to the first all of the background is shown in that direction, from the second on nothing."""
 _SIDEWAYS = 100.0, 130.0
 """Angle from the crown up to which the background is shown, and from which it is not: there is the neck."""
-_NEWEST = 0.2
-"""Weight of the newest frame in how far the background agrees."""
+_NEWEST, _LESS = 0.2, 0.5
+"""Weight of the newest frame in how far the background agrees, and where it agrees less than before."""
 _TURN = 2 * np.pi / _ANGLES
 _AWAY = _TURN * np.arange(_ANGLES, dtype=np.float64)
 
@@ -104,8 +104,9 @@ class Agreement:
         """
         mean = np.where(seen[:, 1] > 0, seen[:, 0] / np.maximum(seen[:, 1], 1), np.inf)
         agrees = np.clip((_AGREES[1] - mean) / (_AGREES[1] - _AGREES[0]), 0, 1)
-        agrees = np.minimum(agrees, np.minimum(np.roll(agrees, 1), np.roll(agrees, -1)))
-        self.share = self.share + _NEWEST * (agrees - self.share)
+        others = np.where(seen[:, 1] > 0, agrees, 1.0)
+        agrees = np.minimum(agrees, np.minimum(np.roll(others, 1), np.roll(others, -1)))
+        self.share = self.share + np.where(agrees < self.share, _LESS, _NEWEST) * (agrees - self.share)
         above: Points = self.share * np.clip((_SIDEWAYS[1] - apart) / (_SIDEWAYS[1] - _SIDEWAYS[0]), 0, 1)
         return above
 

@@ -18,6 +18,8 @@ class FilmedAgain:
     def __init__(self, faces: Detector) -> None:
         """faces: returns the recorded faces of a frame; frames are asked for in order."""
         self._faces, self._cuts = faces, Cuts()
+        self.cuts = 0
+        """Scene cuts so far."""
 
     @property
     def camera(self) -> CameraMotion | None:
@@ -26,5 +28,5 @@ class FilmedAgain:
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """The faces of a frame, as they were recorded."""
-        self._cuts(frame.luma_levels)
+        self.cuts += self._cuts(frame.luma_levels)
         return self._faces(frame)

@@ -79,8 +79,9 @@ class Step(Generic[Origin]):
     def analyse(self, frame: Frame, origin: Origin, room: int = sys.maxsize) -> None:
         """Detect, track and observe the faces of the next frame, which then waits. room: as for `PendingFrame`."""
         found = self._detect(frame)
-        camera = self._detect.camera if isinstance(self._detect, SeesCamera) else None
-        pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found, room, camera)
+        sees = self._detect if isinstance(self._detect, SeesCamera) else None
+        camera, scene = (None, 0) if sees is None else (sees.camera, sees.cuts)
+        pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found, room, camera, scene)
         waiting = [*self.waiting, pending]
         self._deidentifier.observe(pending, waiting)
         self._deidentifier.settle(waiting)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.edited import Edited
+from streamdeid.protect.fixed_regions import FixedRegions
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.pending import PendingFrame
-from streamdeid.protect.plan import settled
+from streamdeid.protect.plan import Plans, settled
+from streamdeid.protect.region import Region
 
 LEFT, RIGHT = (20.0, 20.0, 60.0, 70.0), (120.0, 20.0, 160.0, 70.0)
 NOTHING = FrameEdits(frozenset(), {}, {}, (), (), {})
@@ -58,6 +61,24 @@ def test_places_and_regions_are_covered_besides() -> None:
     assert sorted((one.track, one.level) for one in done.redactions) == [
         (-4, "solid"), (0, "region"), (1, "mask"), (2, "mask"),
     ]  # fmt: skip
+
+
+def test_regions_are_told_before_anything_is_rendered() -> None:
+    """What is filled after the faces are rendered is no background of theirs."""
+    edits, pending = (
+        FrameEdits(frozenset(), {}, {}, (), ((180.0, 100.0, 200.0, 120.0),), {}),
+        PendingFrame(frame(), [], None),
+    )
+    told: list[list[Box]] = []
+
+    class Noting(MaskFaces):
+        def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+            told.append(list(pending.regions))
+            return super().render(pending, plans)
+
+    mask = Noting("blackout")
+    Edited(FixedRegions(mask, [Region(1.0, 2.0, 30.0, 40.0)]), lambda _: edits, lambda _: {}, mask).render(pending, [])
+    assert len(told) == 1 and len(told[0]) == 2 and (180.0, 100.0, 200.0, 120.0) in told[0]
 
 
 @pytest.mark.parametrize(

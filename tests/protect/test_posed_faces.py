@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
@@ -12,7 +13,8 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.core.arrays import Plane, Points
+from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Box, Plane, Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Colour, Frame, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
@@ -79,10 +81,11 @@ def test_nothing_is_taken_from_a_head_that_is_replaced_later_nor_remembered_of_i
             if len(heads) == 2:
                 cv2.fillConvexPoly(original.y, np.round(its).astype(np.int32), (luma,))
             out = original.copy()
-            posed.begin([one.tracklet for one in heads], _pending(original, number))
+            pending = _pending(original, number)
+            posed.begin(heads, pending)
             for one in heads:
                 assert posed.render(out, original, one, face, heads)
-            posed.end(out, heads)
+            posed.end(out, pending, heads)
             inside = np.zeros((240, 240), np.uint8)
             cv2.fillConvexPoly(inside, np.round(its).astype(np.int32), (1,))
             away = cv2.dilate(inside, np.ones((17, 17), np.uint8)) == 0
@@ -90,6 +93,92 @@ def test_nothing_is_taken_from_a_head_that_is_replaced_later_nor_remembered_of_i
         published.append(pictures)
     for black, white in zip(*published, strict=True):
         assert np.abs(black.astype(int) - white).max() <= 2
+
+
+def _in_profile(head: Plan) -> Plan:
+    """The same head in profile."""
+    assert head.posed is not None
+    return replace(head, posed=replace(head.posed, pose=replace(head.posed.pose, yaw=1.2)))
+
+
+def _wall() -> Planes:
+    cells = np.random.default_rng(2).integers(40, 220, (30, 30), dtype=np.uint8)
+    return Planes(np.kron(cells, np.ones((8, 8), np.uint8)), *(np.full((120, 120), 128, np.uint8) for _ in "uv"))
+
+
+class _Stream:
+    """Five pictures a second of a wall, with or without heads."""
+
+    def __init__(self, fitting: FitModel, light: LightFrame, face: NewFace) -> None:
+        self.posed, self._face, self._number = PosedFaces(fitting, light), face, 0
+
+    def show(
+        self, *heads: Plan, times: int, strict: bool = False, found: Sequence[Face] = (), regions: Sequence[Box] = ()
+    ) -> Plane:
+        """The luma of the last of so many frames."""
+        for _ in range(times):
+            picture, self._number = _wall(), self._number + 1
+            pending, out = _pending(picture, self._number), picture.copy()
+            pending.found = found
+            pending.regions.extend(regions)
+            self.posed.begin(heads, pending)
+            for one in heads:
+                self.posed.render(out, out if strict else picture, one, self._face, heads)
+            self.posed.end(out, pending, heads)
+        return out.y
+
+    def known(self, box: Box) -> float:
+        """How much of a box is known as background, 0 to 1."""
+        x0, y0, x1, y1 = (int(value) // 2 for value in box)
+        return float(self.posed._background._known[y0:y1, x0:x1].mean())
+
+
+@pytest.fixture
+def stream(model: AppearanceModel, fitting: FitModel, light: LightFrame) -> Callable[[], _Stream]:
+    face = NewFace.of(some_identity(model, 8), fitting)
+    return lambda: _Stream(fitting, light, face)
+
+
+def test_background_is_shown_beside_a_head_that_comes_and_not_about_one_that_may_have_been_there(
+    stream: Callable[[], _Stream],
+) -> None:
+    """What was published of a head before it was followed is not shown again."""
+    head = _in_profile(plan(1, 120, 120, 40))
+    alone, stood, came = stream(), stream(), stream()
+    wanted = alone.show(head, times=20)
+    stood.show(times=20)
+    assert np.array_equal(stood.show(head, times=20), wanted)
+    came.show(times=20)
+    for step in range(16):
+        came.show(_in_profile(plan(1, 30 + 6 * step, 120, 40)), times=1)
+    again, wall = came.show(head, times=20), _wall().y.astype(int)
+    differs = np.abs(again.astype(int) - wanted) > 12
+    apart = [np.abs(one - wall)[differs].mean() for one in (again, wanted)]
+    assert differs.sum() > 40 and apart[0] < 0.5 * apart[1], (differs.sum(), apart)
+
+
+def test_a_strict_face_shows_no_background(stream: Callable[[], _Stream], monkeypatch: pytest.MonkeyPatch) -> None:
+    one, asked = stream(), list[Patch]()
+    monkeypatch.setattr(one.posed._background, "behind", asked.append)
+    one.show(plan(1, 120, 120, 40), times=3, strict=True)
+    assert not asked
+    one.show(plan(1, 120, 120, 40), times=3)
+    assert len(asked) == 3
+
+
+def test_what_is_filled_later_and_what_may_be_a_face_is_no_background(stream: Callable[[], _Stream]) -> None:
+    one, region, face = stream(), (20.0, 20.0, 60.0, 60.0), (150.0, 150.0, 170.0, 174.0)
+    one.show(times=9, found=[Face(face, 0.4, evidence=0.1)], regions=[region])
+    assert one.known(region) == 0 and one.known(face) == 0 and one.known((100.0, 20.0, 220.0, 100.0)) == 1
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_head_whose_place_is_not_finite_ends_nothing(stream: Callable[[], _Stream], wrong: float) -> None:
+    bad = plan(1, 120, 120, 40)
+    assert bad.posed is not None
+    bad = replace(bad, posed=replace(bad.posed, pose=replace(bad.posed.pose, x=wrong)))
+    one = stream()
+    assert np.array_equal(one.show(bad, times=9), _wall().y) and one.known((0.0, 0.0, 240.0, 240.0)) == 0
 
 
 def test_the_larger_lies_above_by_its_pose_and_not_by_the_detectors_box() -> None:
@@ -115,7 +204,7 @@ def test_heads_that_are_too_far_away_to_be_asked_would_change_nothing(
             with monkeypatch.context() as patched:
                 if ask is not None:
                     patched.setattr(posed_faces, "_touches", ask)
-                posed.begin([1], _pending(original))
+                posed.begin([first], _pending(original))
                 assert posed.render(out, original, first, face, [first, other])
             published.append(out)
             asked[ask is None] += len(posed._heads)
@@ -197,7 +286,7 @@ def test_a_gesture_goes_softly_and_is_forgotten_where_no_posed_face_was_shown(
     monkeypatch.setattr(posed_faces, "render_posed_face", noted)
     posed, picture = PosedFaces(fitting, light), drawn(width=52.0, yaw=0.95).planes
     for one in (speaking, still, still, still, speaking, None, still, None, speaking):
-        posed.begin([decided.tracklet], _pending(picture))
+        posed.begin([decided], _pending(picture))
         if one is not None:
             assert posed.render(picture.copy(), picture, one, decided.face, [one])
     assert shown == pytest.approx([0.5, 0.33, 0.16, 0.0, 0.16, 0.0, 0.5], abs=0.011)

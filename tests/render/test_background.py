@@ -57,10 +57,10 @@ class Filmed:
     ) -> Behind | None:
         """Publish a picture so many times; what is known of the background while the next one is rendered."""
         for _ in range(times):
-            self.background.begin(self.time, scene=self.scene, moved=moved)
+            self.background.begin(out, self.time, scene=self.scene, moved=moved)
             self.background.note(out, boxes)
             self.time += Fraction(after)
-        self.background.begin(self.time, scene=self.scene)
+        self.background.begin(out, self.time, scene=self.scene)
         return self.background.behind(WHOLE)
 
 
@@ -86,9 +86,11 @@ def test_what_is_covered_is_not_known_and_what_a_head_hid_a_moment_ago_is() -> N
     filmed.show(empty, times=9)
     behind = filmed.show(covered, [HEAD], times=8)
     assert behind is not None and behind.known.min() == 1 and np.array_equal(behind.y[:, :, 0], empty.y)
-    behind = filmed.show(covered, [HEAD], times=24)
-    assert behind is not None and (behind.known[20:45, 30:50] == 0).all(), "two seconds later it may be different"
-    assert behind.known[5:10].min() == 1
+    empty.y[10:30, 60:100] = 99
+    covered.y[10:30, 60:100] = 99
+    behind = filmed.show(covered, [HEAD], times=90)
+    assert behind is not None and behind.known.min() == 1
+    assert np.array_equal(behind.y[:, :, 0], empty.y), "of what is hidden the last, of all else what is there now"
 
 
 def test_what_moves_is_not_background() -> None:
@@ -102,7 +104,9 @@ def test_what_moves_is_not_background() -> None:
     assert (behind.y[:, :, 0][known] == wall().y[known]).all() and known[:30].all()
 
 
-@pytest.mark.parametrize("how", ["the camera moved", "a cut", "a gap", "the time goes back", "another size"])
+@pytest.mark.parametrize(
+    "how", ["the camera moved", "a cut", "a gap", "the time goes back", "the light changes", "another size"]
+)
 def test_all_is_forgotten_when(how: str) -> None:
     filmed, picture = Filmed(), wall()
     assert filmed.show(picture, times=9) is not None
@@ -110,44 +114,83 @@ def test_all_is_forgotten_when(how: str) -> None:
         filmed.time += 2
     if how == "the time goes back":
         filmed.time -= Fraction(17, 20)
+    if how == "the light changes":
+        picture.y[:80] -= 20
     if how == "another size":
         picture = wall(size=(162, 122))
     if how == "a cut":
         filmed.scene = 1
-    behind = filmed.show(picture, moved=how == "the camera moved", times=4 if how == "another size" else 1)
-    assert behind is None or how == "another size"
-    assert how != "another size" or filmed.background.behind(patch(0, 0, 162, 122)) is None
+    assert filmed.show(picture, moved=how == "the camera moved") is None
+    assert filmed.background.behind(patch(0, 0, 162, 122)) is None
+
+
+def test_a_small_change_of_the_picture_is_no_other_light() -> None:
+    filmed, picture = Filmed(), wall()
+    filmed.show(picture, times=9)
+    picture.y[:40] -= 20
+    assert filmed.show(picture) is not None
+
+
+def test_nothing_is_known_where_a_head_begins_to_be_followed() -> None:
+    """It may have been there unseen for long; a picture in which it was so counts no more, either."""
+    filmed, picture = Filmed(), wall()
+    filmed.show(picture, times=12)
+    filmed.background.forget(HEAD)
+    behind = filmed.background.behind(WHOLE)
+    assert behind is not None and (behind.known[20:45, 30:50] == 0).all() and behind.known[5:10].min() == 1
+    behind = filmed.show(picture, times=3)
+    assert behind is not None and (behind.known[20:45, 30:50] == 0).all()
+    behind = filmed.show(picture, times=8)
+    assert behind is not None and behind.known.min() == 1, "it went, and twice nobody was there"
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_place_that_is_not_finite_may_be_everywhere(wrong: float) -> None:
+    filmed = Filmed()
+    assert filmed.show(wall(), [(wrong, 0.0, 10.0, 10.0)], times=20) is None
+    assert filmed.show(wall(), [(-1e30, -1e30, 1e30, 1e30)], times=20) is None
+
+
+@pytest.mark.parametrize("first", [Fraction(-400), Fraction(1_760_000_000)])
+def test_times_of_any_clock(first: Fraction) -> None:
+    filmed = Filmed()
+    filmed.time = first
+    assert filmed.show(wall(), times=8) is None
+    assert filmed.show(wall(), times=4) is not None
 
 
 def test_a_picture_may_be_changed_after_it_was_published() -> None:
     filmed, picture = Filmed(), wall()
     filmed.show(picture, times=9)
     picture.y[:] = 0
-    behind = filmed.show(wall(1), times=1)
+    behind = filmed.show(wall(), times=1)
     assert behind is not None and np.array_equal(behind.y[:, :, 0], wall().y)
 
 
-def test_the_background_is_the_same_from_wherever_a_recording_is_rendered_again() -> None:
+def test_what_is_known_of_the_warm_up_is_known_the_same_from_wherever_it_begins() -> None:
     def shown(first: int) -> Behind | None:
         background, behind = Background(), None
         for index in range(first, 130):
-            background.begin(Fraction(index, 25))
+            picture, left = wall(), 10.0 + index
+            picture.y[80:] += index // 40
+            background.begin(picture, Fraction(index, 25))
             behind = background.behind(WHOLE)
-            left = 10.0 + index
-            background.note(wall(index // 40), [(left, 20.0, left + 40, 70.0)])
+            background.note(picture, [(left, 20.0, left + 40, 70.0)])
         return behind
 
     whole, again = shown(0), shown(130 - 75)
     assert whole is not None and again is not None
-    assert np.array_equal(whole.known, again.known)
-    known = np.kron(whole.known, np.ones((2, 2))) > 0
-    assert known.any() and np.array_equal(whole.y[known], again.y[known])
+    known = again.known > 0
+    assert known.mean() > 0.9 and (whole.known[known] > 0).all()
+    pixels = np.kron(known, np.ones((2, 2))) > 0
+    assert np.array_equal(whole.y[pixels], again.y[pixels])
 
 
 def test_places_that_agree_by_chance_are_not_known() -> None:
     filmed = Filmed()
     for index in range(9):
-        noise = wall(index)
+        noise = wall()
+        noise.y[:] += np.random.default_rng(index).integers(0, 40, noise.y.shape, dtype=np.uint8)
         noise.y[50:56, 70:76] = 100
         noise.y[80:110, 20:60] = 77
         behind = filmed.show(noise)
@@ -158,7 +201,7 @@ def test_places_that_agree_by_chance_are_not_known() -> None:
 def test_pictures_of_odd_sides() -> None:
     background, picture = Background(), wall(size=(161, 121))
     for index in range(9):
-        background.begin(Fraction(index, 10))
+        background.begin(picture, Fraction(index, 10))
         background.note(picture, [HEAD])
     behind = background.behind(patch(100, 60, 161, 121))
     assert behind is not None and np.array_equal(behind.y[:, :, 0], picture.y[60:, 100:])
@@ -176,7 +219,7 @@ def test_a_profile_that_comes_before_a_wall_shows_the_wall_before_its_nose(
     if not same:
         now.y[:] = np.where(now.y < 120, now.y + 60, now.y - 60)
     for index in range(9):
-        background.begin(Fraction(index, 10))
+        background.begin(before, Fraction(index, 10))
         background.note(before, [])
 
     def published(known: Background | None) -> Points:

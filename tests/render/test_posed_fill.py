@@ -148,10 +148,11 @@ def test_background_is_shown_where_it_agrees_more_and_more_and_never_on_the_neck
     seen[40] = 0.0, 0.0
     shown = [agreement.see(apart, seen) for _ in range(30)]
     assert 0 < shown[0].max() < shown[1].max() < 0.5 and shown[-1].max() > 0.99
-    gone = [31, 32, 33, 39, 40, 41]
+    gone = [31, 32, 33, 40]
     assert (shown[-1][gone] == 0).all() and (
         np.delete(shown[-1], gone)[apart[np.delete(range(64), gone)] < 100] > 0.99
     ).all()
     assert (shown[-1][apart > 130] == 0).all()
     seen[:] = 200.0, 4.0
-    assert 0.5 < agreement.see(apart, seen).max() < 0.9, "and goes as it came"
+    left = [agreement.see(apart, seen).max() for _ in range(5)]
+    assert 0.4 < left[0] < 0.6 and left[-1] < 0.05, "and goes more quickly than it came"

@@ -112,7 +112,7 @@ def test_what_is_rendered_from_an_analysis_is_told_the_same(model: AppearanceMod
     done, detect = run(model, offsets)
     again = FilmedAgain(detect)
     for one in done:
-        assert len(again(one.pending.frame)) == 1
+        assert len(again(one.pending.frame)) == 1 and again.cuts == one.pending.scene == 0
         told, first = again.camera, one.pending.camera
         assert (told is None) == (first is None)
         if told is not None and first is not None:
