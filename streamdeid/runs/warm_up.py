@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 
@@ -20,8 +21,14 @@ from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import caches, copy_entries
 from streamdeid.core.mesh_triangles import TRIANGLES
 from streamdeid.errors import OutputError
+from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.outline import reaching
 from streamdeid.protect.soft_redaction import SoftMemory, head_of, soft_redaction
+from streamdeid.render.background import Background
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
+from streamdeid.render.posed_region import face_ellipse
 from streamdeid.render.scene_grain import SceneGrain
 from streamdeid.render.turned_rim import Reach, RimProfile, covering
 from streamdeid.runs import compiled_beside
@@ -29,6 +36,7 @@ from streamdeid.runs.pictures import Filter
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
+from streamdeid.tracking.lost_faces import LostPlace, motion_of
 
 _SIZES = ((160, 120), (642, 362), (1280, 720))
 """Width and height of the rendered pictures."""
@@ -84,6 +92,7 @@ def warm_up(cache: Path | None = None) -> WarmUp:
     planes = planes_from_rgb(np.full((64, 64, 3), 128, np.uint8))  # synthetic people never need a soft redaction
     soft_redaction(planes, planes.copy(), head_of((16.0, 16.0, 48.0, 48.0), None, planes.size), SoftMemory())
     _draw_what_is_seldom(models.fitting, planes)
+    _pose_a_head(models.fitting, planes)
     if cache is not None:
         try:
             copy_entries(cache)
@@ -115,3 +124,17 @@ def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
         outline = convex(mesh[:, :2])
         patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, RimProfile.of(mesh, yaw), 1.0, 1.2), 40.0)
         SceneGrain(grain=np.ones((3, 2))).apply(patch)
+
+
+def _pose_a_head(fitting: FitModel, planes: Planes) -> None:
+    """Render a posed face before a background that is known, and look ahead for it: the synthetic people never need
+    that."""
+    box, background = (20.0, 18.0, 44.0, 48.0), Background()
+    for number in range(3):
+        background.begin(planes, Fraction(number, 2))
+        background.note(planes, [])
+    head = PosedHead(KeypointPose(32.0, 32.0, 24.0, 1.2, 0.0, 0.0), face_ellipse(box))
+    face = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting)
+    frame = PosedFrame.of(fitting, LightFrame.of(fitting))
+    render_posed_face(planes.copy(), planes, head, face, frame, PosedMemory(), background=background)
+    motion_of([LostPlace(0.04 * number, np.array(box)) for number in range(3)])

@@ -117,6 +117,43 @@ def test_a_real_run_after_it_compiles_nothing(installed: Installed, clip: Path, 
     assert kernels(installed.site.parent) == before
 
 
+POSED = """
+from fractions import Fraction
+import numpy as np
+from streamdeid.core.frames import Planes
+from streamdeid.core.kernel_cache import caches
+from streamdeid.observe.keypoint_pose import KeypointPose
+from streamdeid.observe.turned_view import Gesture
+from streamdeid.render.background import Background
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
+from streamdeid.render.posed_region import face_ellipse
+from streamdeid.surrogates.models import load_models
+fitting = load_models(None).fitting
+face = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting)
+frame = PosedFrame.of(fitting, LightFrame.of(fitting))
+rng, background = np.random.default_rng(1), Background()
+wall = Planes(*(rng.integers(90, 93, shape, dtype=np.uint8) for shape in ((141, 181), (71, 91), (71, 91))))
+for number in range(6):
+    background.begin(wall, Fraction(number, 3))
+    background.note(wall, [])
+for size, yaw in ((12.0, 0.3), (40.0, -0.9), (60.0, 1.3)):
+    head = PosedHead(KeypointPose(90.0, 70.0, size, yaw, 0.1, 0.2), face_ellipse((70.0, 40.0, 110.0, 100.0)))
+    for gesture in (head.gesture, Gesture(0.3, 2.0, 0.1, 1.0, (0.4, 0.9), (1.0, 0.0))):
+        shown = PosedHead(head.pose, head.ellipse, gesture)
+        out, memory = wall.copy(), PosedMemory()
+        assert render_posed_face(out, wall, shown, face, frame, memory, background=background) is not None
+print(sum(each.compiled for each in caches()), sum(len(each.found) for each in caches()))
+"""
+
+
+def test_a_posed_face_compiles_nothing_after_it(installed: Installed) -> None:
+    """In a live stream the frames that came meanwhile were lost."""
+    compiled, found = installed.run(POSED).split()
+    assert compiled == "0" and int(found) >= LEAST_USED
+
+
 ONE_FRAME = """
 import numpy as np, sys
 from streamdeid import Filter
