@@ -1,15 +1,15 @@
 """Does a face slip through? Every clip of a directory through the filter, against boxes of an independent detector.
 
-    python -m benchmarks leaks DIRECTORY [--only NAME ...] [--live] [--misses SEED] [--sheet OUT.png]
-        [--false-sheet OUT.png] [--json]
+    python -m benchmarks leaks DIRECTORY [--only NAME ...] [--live] [--misses SEED] [--every N]
+        [--sheet OUT.png] [--false-sheet OUT.png] [--json]
 
 Takes each video that has NAME.faces.csv beside it: frame, x0, y0, x1, y1, score, from any detector; boxes with score
 0.5 and up count as faces, all others only excuse a cover. The filter runs in this process, without encoding. A face is
 exposed where more than a quarter of the pixels in the middle half of its box are the original's. --live: no look-ahead.
 --misses: the detector is silent for up to a second at a time, in a tenth of all frames, chosen by the seed and the
-clip's name. --sheet: a picture of every exposed face, to look at (keep it private); --false-sheet: of the
-false covers. Exit code 1 when a face of 40
-pixels and up is exposed; with --live, one that was covered before.
+clip's name. --every: only every so many frames of each clip, as of a slower camera. --sheet: a picture of every exposed
+face, to look at (keep it private); --false-sheet: of the false covers. Exit code 1 when a face of 40 pixels and up is
+exposed; with --live, one that was covered before.
 
 Causes: *never seen* (nothing was found there for a second before and after), *not believed* (something was found, and
 taken for no face), *late or lost* (covered there within a second, not in this frame), *misplaced* (a cover touches it).
@@ -31,7 +31,7 @@ import numpy as np
 
 from benchmarks.boxes import middle, touch
 from benchmarks.clips import as_json, clips_with_faces, markdown
-from benchmarks.command_line import parser_of
+from benchmarks.command_line import parser_of, positive
 from benchmarks.leaks.run import Corners, Moment, frames_of
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
@@ -84,18 +84,19 @@ class Leaks:
         }
 
 
-def measure(video: Path, models: Models, settings: Settings, misses: int | None) -> Leaks:
-    """Filter a clip and compare it with its boxes. Raises what the filter raises, and ValueError for a bad table."""
-    every = gaps.read_all_boxes(video.with_name(f"{video.stem}.faces.csv"))
+def measure(video: Path, models: Models, settings: Settings, misses: int | None, every: int = 1) -> Leaks:
+    """Filter every so many frames of a clip and compare them with its boxes. Raises what the filter raises, and
+    ValueError for a bad table."""
     boxes: dict[int, list[Box]] = defaultdict(list)
-    for box in every:
-        boxes[box.frame].append(box)
+    for box in gaps.read_all_boxes(video.with_name(f"{video.stem}.faces.csv")):
+        if box.frame % every == 0:
+            boxes[box.frame // every].append(box)
     first = min(boxes, default=0)
     step = math.gcd(*(frame - first for frame in boxes)) or 1
     leaks, moments, exposed = Leaks(video.name), [], []
     covered: list[_Covered] = []
     looked_at, spent = 0, [0.0]
-    for index, (planes, output, moment) in enumerate(frames_of(video, models, settings, misses, spent)):
+    for index, (planes, output, moment) in enumerate(frames_of(video, models, settings, misses, spent, every)):
         moments.append(moment)
         if index % step != first % step:
             continue
@@ -196,6 +197,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only clips of these stems")
     parser.add_argument("--live", action="store_true", help="no look-ahead")
     parser.add_argument("--misses", type=int, metavar="SEED", help="let the detector be silent at times")
+    parser.add_argument("--every", type=positive, default=1, metavar="N", help="take every so many frames")
     parser.add_argument("--sheet", type=Path, metavar="PNG", help="pictures of the exposed faces")
     parser.add_argument("--false-sheet", type=Path, metavar="PNG", help="pictures of the false covers")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -204,7 +206,7 @@ def main(argv: list[str]) -> int:
     models = load_models(None)
     try:
         videos = clips_with_faces(given.directory, given.only)
-        results = [measure(video, models, settings, given.misses) for video in videos]
+        results = [measure(video, models, settings, given.misses, given.every) for video in videos]
     except (ValueError, OSError, StreamdeidError) as error:
         parser.error(str(error))
     rows = [leaks.row() for leaks in [*results, total(results)]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -39,12 +40,13 @@ class Moment:
 
 
 def frames_of(
-    video: Path, models: Models, settings: Settings, misses: int | None, spent: list[float]
+    video: Path, models: Models, settings: Settings, misses: int | None, spent: list[float], every: int = 1
 ) -> Iterator[tuple[Planes, Planes, Moment]]:
     """Every frame's stored picture before and after the filter, and what led to it, in its pixels; CPU seconds of
-    detection are added up."""
+    detection are added up. every: only every so many frames, as of a slower camera."""
     source = open_source(video, settings)
-    info = source.info
+    info = replace(source.info, average_rate=source.info.average_rate / every)
+    taken = (replace(frame, index=number) for number, frame in enumerate(islice(source, 0, None, every)))
     with detector(settings) as own:
         stream = assemble(Session(settings, models, KEY), own, size=(info.width, info.height), rate=info.average_rate)
         detect = _Timed(stream.detect, spent)
@@ -54,7 +56,7 @@ def frames_of(
             else Silent(detect, (misses, zlib.crc32(video.name.encode())), float(info.average_rate))
         )
         step: Step[None] = Step(silent, stream.tracker, stream.deidentifier)
-        for done in filtered(source, step, lookahead_frames(settings, info)):
+        for done in filtered(taken, step, lookahead_frames(settings, info)):
             pending, published = done.pending, done.frame
             frame = pending.frame
             grown = [new / old for new, old in zip(frame.planes.size, frame.as_stored.size, strict=True)]

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks.leaks import leaks
 from benchmarks.leaks import run as leaks_run
+from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.lab.attacks.gaps import Box
+from streamdeid.settings import Settings
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import Models
+from tests.synthetic_video import encode
 
 
 def planes(seed: int = 0) -> Planes:
@@ -69,3 +77,28 @@ def test_the_detector_is_silent_in_a_tenth_of_the_frames_for_a_second_at_most(ra
         shares.append(1 - np.mean(seen))
         assert shares[-1] > 0
     assert np.mean(shares) == pytest.approx(0.1, abs=0.02)
+
+
+def test_of_a_slower_camera_every_third_frame_is_taken_with_its_boxes(
+    tmp_path: Path, fitting: FitModel, gallery: Gallery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    video = encode(tmp_path / "a.mp4", frames=10, size=(200, 160), time_base=Fraction(1, 24))
+    rows = [f"{index},{40 + index},40,{100 + index},100,0.9" for index in range(10)]
+    video.with_name("a.faces.csv").write_text("\n".join(["frame,x0,y0,x1,y1,score", *rows]) + "\n")
+    taken: list[tuple[int, Fraction]] = []
+    waits: list[int] = []
+
+    def filtered(frames: Iterable[Frame], step: object, lookahead: int) -> Iterator[SimpleNamespace]:
+        waits.append(lookahead)
+        for frame in frames:
+            taken.append((frame.index, frame.time))
+            pending = SimpleNamespace(frame=frame, tracks=())
+            yield SimpleNamespace(pending=pending, frame=SimpleNamespace(planes=frame.planes, redactions=()))
+
+    monkeypatch.setattr(leaks_run, "filtered", filtered)
+    models = Models(fitting, gallery)
+    for every in (1, 3):
+        found = leaks.measure(video, models, Settings(), None, every)
+        assert found.faces.total() == found.exposed.total() == found.frames == len(range(0, 10, every))
+    assert taken[10:] == [(number, time) for number, (_, time) in enumerate(taken[:10:3])]
+    assert 2 * waits[1] < waits[0] < 4 * waits[1], "as many seconds of look-ahead"
