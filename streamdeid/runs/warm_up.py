@@ -69,8 +69,8 @@ def warm_up(cache: Path | None = None) -> WarmUp:
 
     Runs the detector, the self-test, the fit, both transfers of expressions, rendered and copied eyes, and blending
     over synthetic people at several sizes. Call it when an image is built, or before the first camera is opened: after
-    it the first picture of a `Filter` compiles nothing. It takes about 20 s of CPU time when nothing is compiled yet,
-    2 s when all kernels are found.
+    it the first picture of a `Filter` compiles nothing. It takes about 40 s of CPU time, 24 s on two processors, when
+    nothing is compiled yet, and 6 s when all kernels are found.
 
     cache: fill this directory, too; programs that run with `NUMBA_CACHE_DIR` set to it find the kernels there. Raises
     OutputError when it cannot be written, ModelError, and FailedClosed when the self-test fails. It is no error when
