@@ -110,7 +110,7 @@ class PosedView:
         turn = math.remainder(to.roll - pose.roll, 2 * math.pi)
         between = replace(pose, size=size, yaw=yaw, nod=nod, roll=math.remainder(pose.roll + share * turn, 2 * math.pi))
         growth = size / pose.size - 1
-        return replace(self, pose=between, box=_grown(self.box, growth))
+        return replace(self, pose=between, box=grown_box(self.box, growth))
 
     def between(self, view: PosedView, share: float, sighted: Box, told: PosedView | None) -> PosedView:
         """The same head a share, 0 to 1, of the way to a later view of it, in place too. sighted: where the detector
@@ -143,7 +143,7 @@ class PosedView:
         besides. They are grown where the pose is less sure."""
         far = abs(self.pose.yaw) > _FAR_YAW or abs(self.pose.tilt) > _FAR_TILT
         all_of_them = self.box, self.sighted, *self.besides
-        return tuple(_grown(box, _FARTHER) for box in all_of_them) if far else all_of_them
+        return tuple(grown_box(box, _FARTHER) for box in all_of_them) if far else all_of_them
 
 
 @dataclass
@@ -227,7 +227,7 @@ def enough(told: Sequence[bool], step: float) -> bool:
     return sparse or sum(told) >= _AGREED
 
 
-def _grown(box: Box, share: float) -> Box:
+def grown_box(box: Box, share: float) -> Box:
     """A box with its sides grown by a share of them, about its middle."""
     dx, dy = share * (box[2] - box[0]) / 2, share * (box[3] - box[1]) / 2
     return box[0] - dx, box[1] - dy, box[2] + dx, box[3] + dy

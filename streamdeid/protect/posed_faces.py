@@ -15,7 +15,7 @@ from streamdeid.core.arrays import Box, Points
 from streamdeid.core.convex import convex, grown
 from streamdeid.core.frames import Planes
 from streamdeid.errors import FailedClosed
-from streamdeid.observe.posed_view import PosedView
+from streamdeid.observe.posed_view import PosedView, grown_box
 from streamdeid.observe.turned_view import Gesture
 from streamdeid.protect.fading import Replaced
 from streamdeid.protect.levels import FACES, Cause, Level, as_rendered, astray
@@ -41,6 +41,9 @@ for by what is rendered beside it, at .5 9 %, and the region's rim is 8."""
 _DOUBTED = Cause.ASTRAY, Cause.UNSTEADY, Cause.SMALL
 """What must not speak against the landmarks; the cause of a level is only the worst that does. The frontal model fits
 no head that is turned so far, and all of them are partly hidden."""
+_HEAD = 0.5
+"""Share of its sides by which the box of a face that was found is grown: by ears and hair, and for a box that lies
+badly."""
 _CELL = 2.0
 """Width of a cell of chroma, pixels."""
 
@@ -106,7 +109,7 @@ class PosedFaces:
     def end(self, out: Planes, pending: PendingFrame[Any], plans: Sequence[Plan]) -> None:
         """End a frame that is published as `out` but for its regions, with what the plans show. No face that was found,
         shown or not, is background."""
-        found = (_beside(face.box) for face in pending.found)
+        found = (grown_box(face.box, _HEAD) for face in pending.found)
         self._background.note(out, (*map(self._covers, plans), *found, *pending.regions))
 
     def replaced(self, track: int) -> Replaced | None:
@@ -148,13 +151,6 @@ class PosedFaces:
 def _around(posed: PosedView) -> float:
     """How far beyond its least region, pixels, a posed face may be rendered."""
     return rim_of(posed.pose.size) + _BEYOND * posed.pose.size
-
-
-def _beside(box: Box) -> Box:
-    """A box with a quarter of its sides more on each side: ears and hair, and a head that is boxed badly."""
-    x0, y0, x1, y1 = box
-    dx, dy = (x1 - x0) / 4, (y1 - y0) / 4
-    return x0 - dx, y0 - dy, x1 + dx, y1 + dy
 
 
 def _touches(box: Box, corners: Points) -> bool:

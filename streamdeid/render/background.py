@@ -80,9 +80,10 @@ class Background:
 
     def forget(self, box: Box) -> None:
         """Forget what is known of a box, pixels: a head is there that may have been there before."""
-        self._known *= _free(self._known, [box])
+        free = _free(self._known, [box])
+        self._known *= free
         if self._last is not None:
-            self._last = self._last[0], self._last[1] * _free(self._known, [box])
+            self._last = self._last[0], self._last[1] * free
 
     def note(self, out: Planes, boxes: Iterable[Box]) -> None:
         """Note what is published in this frame. boxes: in pixels, all that was changed in it or is no background."""

@@ -246,8 +246,8 @@ def render_posed_face(
     profile, place = RimProfile.of(mesh, pose.yaw), HairPlace.of(view, mesh)
     memory.hair.dark = head.hair
     behind = None if background is None or pose.size < _BACKGROUND_FROM else background.behind(rendered.patch)
-    told = memory.hair, others(corners), memory.agreement, behind
-    whole = filled(rendered, mesh, out, region, rim, profile, place, *told)
+    memories = memory.hair, memory.agreement
+    whole = filled(rendered, mesh, out, region, rim, profile, place, *memories, behind, others(corners))
     if whole is None:
         return None
     soften_colours(whole.patch)

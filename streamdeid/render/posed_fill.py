@@ -120,16 +120,16 @@ def filled(
     profile: RimProfile,
     place: HairPlace,
     hair: HairColour,
+    agreement: Agreement,
+    behind: Behind | None,
     others: Sequence[Points] = (),
-    agreement: Agreement | None = None,
-    behind: Behind | None = None,
 ) -> Filled | None:
     """The rendered head with the rest of its region filled; None when nothing of its skin can be seen.
 
     mesh (m, 3): what was rendered, pixels of the picture. out: the picture as it is published so far. region (n, 2):
-    convex, its corners in turn, pixels of the picture. rim: breadth of the soft rim outside the region, pixels. others:
-    regions (k, 2) of heads from which nothing may be taken. hair, agreement: take in what this frame shows. behind: the
-    background in the patch's rectangle.
+    convex, its corners in turn, pixels of the picture. rim: breadth of the soft rim outside the region, pixels. hair,
+    agreement: take in what this frame shows. behind: the background in the patch's rectangle. others: regions (k, 2) of
+    heads from which nothing may be taken.
     """
     patch, origin = solid.patch, np.array([solid.patch.x0, solid.patch.y0], np.float64)
     inside = _mask(patch, (region,))
@@ -140,7 +140,8 @@ def filled(
     _reach(middle, region - origin, place.face - origin, place.scalp - origin, patch.covered_luma, reaches)
     skin, outside = np.zeros((_ANGLES, 4)), np.zeros((_ANGLES, 4))
     _look_inside(patch.y, patch.uv, patch.covered_luma, patch.covered, middle, reaches, width * _DEPTHS, skin)
-    _look_outside(out.y, out.u, out.v, free, patch.x0, patch.y0, middle, reaches, 1 + rim * _OUTSIDE, outside)
+    beyond = 1 + rim * _OUTSIDE
+    _look_outside(out.y, out.u, out.v, free, patch.x0, patch.y0, middle, reaches, beyond, outside)
     if not skin[:, 3].any():
         return None
     around = outside if outside[:, 3].any() else skin
@@ -154,14 +155,11 @@ def filled(
     bears = _EVEN @ hair.amount(apart, reaches, hairline, known)
     # Hair ends by becoming less, not where rays begin to miss the scalp: between two rays that was an edge.
     scalp = _carried_reach(reaches[:, 3])
-    agreed = np.zeros(_ANGLES)
-    if agreement is not None:
-        seen = np.zeros((_ANGLES, 2))
-        if behind is not None:
-            beyond = 1 + rim * _OUTSIDE
-            past = behind.y, behind.uv, behind.known
-            _compare(out.y, out.u, out.v, free, patch.x0, patch.y0, middle, reaches, beyond, *past, seen)
-        agreed = agreement.see(apart, seen)
+    seen = np.zeros((_ANGLES, 2))
+    if behind is not None:
+        past = behind.y, behind.uv, behind.known
+        _compare(out.y, out.u, out.v, free, patch.x0, patch.y0, middle, reaches, beyond, *past, seen)
+    agreed = agreement.see(apart, seen)
     reaches = np.column_stack([reaches[:, :3], scalp, bears, agreed])
     line = profile.line
     line[2] += line[:2] @ origin
@@ -233,14 +231,26 @@ def _reach(middle, region, face, scalp, covered, reaches):  # type: ignore[no-un
 
 
 @kernel
+def _along(middle, k, r):  # type: ignore[no-untyped-def]
+    """The pixel at a distance from a place in a direction."""
+    return round(middle[0] + r * np.cos(_TURN * k)), round(middle[1] + r * np.sin(_TURN * k))
+
+
+@kernel
+def _free_at(free, x, y):  # type: ignore[no-untyped-def]
+    """Whether the cell of chroma that holds a pixel is there and free (h, w)."""
+    row, column = y // 2, x // 2
+    return 0 <= row < free.shape[0] and 0 <= column < free.shape[1] and free[row, column] > 0
+
+
+@kernel
 def _look_inside(luma, chroma, covered, halved, middle, reaches, depths, seen):  # type: ignore[no-untyped-def]
     """Add up the rendered colours at depths inside the mesh's rim, and their number, in every direction: (a, 4)."""
     height, width = covered.shape
     for k in range(len(reaches)):
         for i in range(len(depths)):
             r = reaches[k, 0] - depths[i]
-            x = round(middle[0] + r * np.cos(_TURN * k))
-            y = round(middle[1] + r * np.sin(_TURN * k))
+            x, y = _along(middle, k, r)
             if r > 0 and 0 <= x < width and 0 <= y < height and covered[y, x] and halved[y // 2, x // 2]:
                 seen[k, 0] += luma[y, x]
                 seen[k, 1] += chroma[y // 2, x // 2, 0]
@@ -257,11 +267,8 @@ def _look_outside(luma, u, v, free, x0, y0, middle, reaches, beyond, seen):  # t
     height, width = luma.shape
     for k in range(len(reaches)):
         for i in range(len(beyond)):
-            r = reaches[k, 1] + beyond[i]
-            x = round(middle[0] + r * np.cos(_TURN * k))
-            y = round(middle[1] + r * np.sin(_TURN * k))
-            row, column = y // 2, x // 2
-            counts = 0 <= row < free.shape[0] and 0 <= column < free.shape[1] and free[row, column] > 0
+            x, y = _along(middle, k, reaches[k, 1] + beyond[i])
+            counts = _free_at(free, x, y)
             x, y = x + x0, y + y0
             if counts and x < width and y < height:
                 seen[k, 0] += luma[y, x]
@@ -277,12 +284,11 @@ def _compare(luma, u, v, free, x0, y0, middle, reaches, beyond, past, past_uv, k
     height, width = luma.shape
     for k in range(len(reaches)):
         for i in range(len(beyond)):
-            r = reaches[k, 1] + beyond[i]
-            x = round(middle[0] + r * np.cos(_TURN * k))
-            y = round(middle[1] + r * np.sin(_TURN * k))
+            x, y = _along(middle, k, reaches[k, 1] + beyond[i])
             row, column = y // 2, x // 2
-            counts = 0 <= row < free.shape[0] and 0 <= column < free.shape[1] and free[row, column] > 0
-            counts = counts and y < past.shape[0] and x < past.shape[1] and x + x0 < width and y + y0 < height
+            counts = (
+                _free_at(free, x, y) and y < past.shape[0] and x < past.shape[1] and x + x0 < width and y + y0 < height
+            )
             if counts and known[row, column] >= 1:
                 seen[k, 0] += abs(luma[y + y0, x + x0] - past[y, x, 0])
                 seen[k, 0] += abs(u[(y + y0) // 2, (x + x0) // 2] - past_uv[row, column, 0])
