@@ -62,7 +62,7 @@ def eye_twin(
             iris *= 1.1 - 0.4 * rim**2 - 0.25 * min(max(x * sun.real + y * sun.imag, -1), 1)
             sclera *= (1 - (2 * t - 1) ** 2 / 4) * (1 - 0.12 * smooth_step(2 - r))
             depth = max(0.6 * max(opening, 0) * length, 1.5)
-            shade = 1 - 0.45 * (1 - min(max((h - top) / depth, 0), 1)) ** 2
+            shade = 1 - 0.3 * (1 - min(max((h - top) / depth, 0), 1)) ** 2
             gleam = min(245.0, max(1.6 * float(colours.sclera[0]), float(colours.sclera[0]) + 25))
         value = (1 - white) * ((1 - dark) * iris + dark * pupil) + white * sclera
         return (1 - glint) * shade * value + glint * gleam, alpha
@@ -75,7 +75,7 @@ def eye_twin(
         fine, ends = min(1, 0.03 * length / thick), min(1, 5 * t, 5 * (1 - t))
         depth = max(0.6 * max(opening, 0) * length, 1.5)
         lid = awake * top + (1 - awake) * bottom
-        upper = 0.55 * fine * ends * smooth_step(1.25 - abs(h - lid + 0.4 * thick) / (thick * (0.6 + 0.4 * ends)))
+        upper = 0.55 * fine * ends * smooth_step(1.25 - abs(h - lid + 0.7 * thick) / (thick * (0.6 + 0.4 * ends)))
         lower = 0.15 * fine * awake * ends * smooth_step(1.5 - abs(h - bottom - 0.3 * thick) / thick)
         fold = 0.1 * fine * awake * ends * smooth_step(1 - abs(h - top + 0.5 * depth) / max(thick, 1))
         return (1 - upper) * (1 - lower) * (1 - fold)
