@@ -20,18 +20,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.around_watch import AroundWatch
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of, positive
-from streamdeid.core.faces import Face
-from streamdeid.core.frames import Frame
 from streamdeid.core.process_usage import be_frugal
-from streamdeid.detection.guard import Watch
 from streamdeid.errors import StreamdeidError
 from streamdeid.runs.parts import assemble, default_detector, lookahead_frames
 from streamdeid.runs.session import open_session
@@ -206,7 +204,7 @@ def measured(path: Path, frames: int, skip: int) -> tuple[Box, int]:
             patched.enter_context(one)
         detect = default_detector(settings)
         stream = assemble(open_session(settings), detect, size=size, rate=source.info.average_rate)
-        step: Step[None] = Step(_InTurn(stream.detect), stream.tracker, stream.deidentifier)
+        step: Step[None] = Step(AroundWatch(stream.detect), stream.tracker, stream.deidentifier)
         decode = flames.timed("decode", lambda: next(pictures, None))
         for following in analysed(iter(decode, None), step):
             if following is None:
@@ -221,19 +219,6 @@ def measured(path: Path, frames: int, skip: int) -> tuple[Box, int]:
     if rendered <= skip:
         raise ValueError(f"{path.name} has too few frames to leave the first {skip} and the last {ahead} out")
     return flames.root, rendered - skip
-
-
-class _InTurn:
-    """A detector that begins with nothing while something else is done, so that nothing is at work in the end."""
-
-    def __init__(self, detect: Watch) -> None:
-        self._detect = detect
-
-    def __call__(self, frame: Frame, /) -> Sequence[Face]:
-        return self._detect(frame)
-
-    def foresee(self, frame: Frame, following: Frame | None) -> None:
-        self._detect.foresee(frame, following)
 
 
 def svg(root: Box, frames: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benchmarks.around_watch import AroundWatch
 from streamdeid.report.counts import Counts
 from streamdeid.runs.parts import assemble, default_detector, lookahead_frames
 from streamdeid.runs.session import open_session
@@ -59,7 +60,8 @@ def by_stage(path: Path) -> dict[str, Any]:
     deidentifier.observe = watch.timed("observe", deidentifier.observe)  # type: ignore[method-assign]
     deidentifier.decide = watch.timed("decide", deidentifier.decide)  # type: ignore[method-assign]
     deidentifier.render = watch.timed("render", deidentifier.render)  # type: ignore[method-assign]
-    detect = watch.timed("detect", stream.detect)
+    detect = AroundWatch(stream.detect, watch.timed("detect", stream.detect))
+    detect.foresee = watch.timed("detect", detect.foresee)  # type: ignore[method-assign]
     with (
         tempfile.TemporaryDirectory() as directory,
         FileSink(Path(directory) / "o.mp4", source.info, threads=1) as sink,

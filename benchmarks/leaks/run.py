@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.around_watch import AroundWatch
 from benchmarks.clips import KEY
 from benchmarks.recall.late_survey import detector
 from streamdeid.core.arrays import Box as Corners
@@ -55,7 +56,8 @@ def frames_of(
             if misses is None
             else Silent(detect, (misses, zlib.crc32(video.name.encode())), float(info.average_rate))
         )
-        step: Step[None] = Step(silent, stream.tracker, stream.deidentifier)
+        around = AroundWatch(stream.detect, silent)
+        step: Step[None] = Step(around, stream.tracker, stream.deidentifier)
         for done in filtered(taken, step, lookahead_frames(settings, info)):
             pending, published = done.pending, done.frame
             frame = pending.frame

@@ -192,8 +192,7 @@ def record_of(done: Done[Any]) -> FrameRecord:
                 cut=track.cut,
             )
         )
-    scene = 0 if pending.noted is None else pending.noted.scene
-    return FrameRecord(pending.frame.time, scene, found, decisions)
+    return FrameRecord(pending.frame.time, pending.scene, found, decisions)
 
 
 def found_as_tracked(found: Sequence[Face], tracks: Sequence[Track]) -> tuple[list[Face], dict[int, int]]:

@@ -185,7 +185,7 @@ class FileRun:
             Dropped(file_sink.dropped_streams, file_sink.dropped_parts),
             tracks=stream.tracks,
             surrogates=stream.people.surrogates,
-            cuts=stream.cuts(),
+            cuts=stream.cuts,
             review=None if reviewed is None else reviewed.report(),
             provisional=stream.provisional if reviewed is None or reviewed.analysis is None else None,
         )

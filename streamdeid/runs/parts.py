@@ -155,7 +155,7 @@ def assemble(
     timed = in_time(detect, settings)
     lookahead = LookAhead(settings.threshold, size)
     found = timed if reviewed is None else reviewed.found(timed)
-    watch = _watch(timed, found, tracker := _tracker(settings, size, rate), lookahead)
+    watch = _watch(timed, found, tracker := _tracker(settings, size, rate))
     timed.forget()
     if tested:
         passes_self_test(session, timed)
@@ -167,8 +167,8 @@ def assemble(
     faces = _faces(session, choice, register, vectors, people.tracklets, people.decoded)
     around = laid_around(faces, settings, known or whitelisted(settings, models), models.fitting.model, size)
     inside = around if reviewed is None else reviewed.edited(faces, around)
-    outer, cuts = WithLookAhead(inside, lookahead, watch if settings.lookahead else None), lambda: watch.cuts
-    return Stream(watch, tracker, outer, faces, people, cuts)
+    outer = WithLookAhead(inside, lookahead, watch if settings.lookahead else None)
+    return Stream(watch, tracker, outer, faces, people)
 
 
 def rendered_again(session: Session, detect: Detector, recorded: EditedRecording) -> Callable[[], Deidentifier]:
@@ -198,18 +198,17 @@ class Study:
     gathered: Callable[[], GatheredTracklets]
     """Ends the segment and returns what is known of its tracklets."""
     close: Callable[[], None]
-    cuts: Callable[[], int]
 
 
 def studied(session: Session, detect: TimedDetector, size: tuple[int, int], rate: Fraction) -> Study:
     """The parts of the first of two passes over a segment; size and rate as for `assemble`. Raises FailedClosed."""
     settings = session.settings
     lookahead = LookAhead(settings.threshold, size)
-    watch = _watch(detect, Kept(detect, stored), tracker := _tracker(settings, size, rate), lookahead)
+    watch = _watch(detect, Kept(detect, stored), tracker := _tracker(settings, size, rate))
     detect.forget()
     if not settings.synthesises:
         step: Step[None] = Step(watch, tracker, WithLookAhead(MaskFaces(settings.method), lookahead, watch))
-        return Study(step, GatheredTracklets, lambda: None, lambda: watch.cuts)
+        return Study(step, GatheredTracklets, lambda: None)
     vectors = None if session.recogniser is None else TrackletVectors(session.recogniser, float(rate))
     faces = StudyFaces(session.models.fitting, Looks(), None if vectors is None else RecognisedTemplates(vectors))
 
@@ -218,7 +217,7 @@ def studied(session: Session, detect: TimedDetector, size: tuple[int, int], rate
         return faces.gathered
 
     step = Step(watch, tracker, WithLookAhead(faces, lookahead, watch))
-    return Study(step, gathered, faces.close, lambda: watch.cuts)
+    return Study(step, gathered, faces.close)
 
 
 def decided(session: Session, choice: Choice, recorded: RecordedFrames, size: tuple[int, int]) -> Deidentifier:
@@ -234,7 +233,7 @@ def passes_self_test(session: Session, detect: TimedDetector) -> None:
     lookahead = LookAhead(session.settings.threshold)
     faces = _faces(session, session.self_test_surrogates, DrawnPerson())
     whole = WithLookAhead(MaskFaces(session.settings.method) if faces is None else faces, lookahead)
-    self_test(session.models.fitting, _watch(detect, detect, tracker, lookahead), tracker.update, whole)
+    self_test(session.models.fitting, _watch(detect, detect, tracker), tracker.update, whole)
     detect.forget()
 
 
@@ -321,15 +320,14 @@ def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | 
     return FaceTracker(coast=max(settings.coast, least), size=size)
 
 
-def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker, lookahead: LookAhead) -> Watch:
-    """The detector for one tracker: a scene cut ends its tracks, and no face is followed back beyond the cut.
+def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker) -> Watch:
+    """The detector for one tracker: a scene cut ends its tracks.
 
     found: the detector that is called: `detect` itself, or one around it.
     """
 
     def cut() -> None:
         tracker.cut()
-        lookahead.cut()
         detect.forget()
 
     def camera(motion: CameraMotion) -> None:

@@ -147,7 +147,9 @@ class WithLookAhead:
         """Let the inner de-identifier observe all tracks, and note them in the look-ahead."""
         self._inner.observe(pending, waiting)
         frame = pending.frame
-        pending.noted = self._lookahead.note(pending.tracks, frame.time, frame.luma_levels, pending.camera)
+        pending.noted = self._lookahead.note(
+            pending.tracks, frame.time, frame.luma_levels, pending.camera, pending.scene
+        )
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
         """Settle which tracks are redacted in the frame that is due and in the next ones; the inner de-identifier

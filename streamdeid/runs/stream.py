@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streamdeid.core.protocols import Detector
+from streamdeid.detection.guard import Watch
 from streamdeid.identity.reentry import Outcome
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
@@ -20,15 +19,18 @@ from streamdeid.tracking.tracker import FaceTracker
 class Stream:
     """The parts for one stream, self-tested, ready for `runs.step.Step`."""
 
-    detect: Detector
+    detect: Watch
     tracker: FaceTracker
     deidentifier: Deidentifier
     """The outermost one: look-ahead, and any regions and whitelist, lie around `faces` or a mask."""
     faces: ReplaceFaces | None
     """What replaces the faces; None for a mask."""
     people: People
-    cuts: Callable[[], int]
-    """Gives the number of scene cuts so far."""
+
+    @property
+    def cuts(self) -> int:
+        """Scene cuts so far."""
+        return self.detect.cuts
 
     def step(self) -> Step[Any]:
         """A new step, which filters with these parts from now on."""

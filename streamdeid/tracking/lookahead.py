@@ -101,7 +101,6 @@ sighting, so neighbours may touch; where it slid, the place is bridged by motion
 _OTHER = 0.02
 """IoU with a seen face from which a patch that is followed forwards has slid onto it."""
 
-
 Look = Callable[[int, Box, Sequence[Box]], Face | None]
 """Looks for a face, given the track's number, the box in which its face is expected, and the boxes of other seen faces,
 all in pixels of a frame (`protocols.LooksAgain`)."""
@@ -121,24 +120,25 @@ class LookAhead:
         self._time: Fraction | None = None
         self._shown: Noted | None = None
         self.unlooked: list[Track] = []
-        """Tracks that a look saw in the last frame shown, and for which no look was taken in the frame before, at their
-        places; in pixels of the scene's first picture (`Noted.here`)."""
+        """Tracks that a look saw in the last frame shown, with none taken in the frame before (as `Noted.steady`)."""
         self._heads: dict[int, Floats] = {}
         """By track: faces that were seen in the frame before, in the same pixels."""
 
-    def cut(self) -> None:
-        """Begin a new scene with the next frame that is noted."""
-        self._scene += 1
-        self._offset = None
-
     def note(
-        self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane], camera: CameraMotion | None = None
+        self,
+        tracks: Sequence[Track],
+        time: Fraction,
+        levels: Sequence[Plane],
+        camera: CameraMotion | None = None,
+        scene: int = 0,
     ) -> Noted:
         """Note the tracks of a frame; frames come in order, each before it is shown. Pass the result to `shown`.
 
-        levels: the frame's `luma_pyramid`. time: seconds; a time that repeats or steps back counts as no step at all.
-        camera: how it moved since the frame before.
+        levels: the frame's `luma_pyramid`. time: seconds; a time that does not go on counts as no step at all. camera:
+        how it moved since the frame before. scene: its number, another one after each cut.
         """
+        if scene != self._scene:
+            self._scene, self._offset = scene, None
         if camera is not None:
             middle = np.array(levels[0].shape[::-1]) / 2
             self._offset = camera(middle) - middle + (0.0 if self._offset is None else self._offset)

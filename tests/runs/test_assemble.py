@@ -68,7 +68,7 @@ def test_the_self_test_leaves_nothing_behind(models: Models, talk: list[Frame]) 
     assert tested.people.surrogates is not None
     assert len(tested.people.surrogates) == 0
     assert not tested.people.surrogates.counts
-    assert (tested.known_people, tested.cuts()) == (0, 0)
+    assert (tested.known_people, tested.cuts) == (0, 0)
     with_test = run(tested, talk)
     detector.forget()
     without = run(assemble(Session(Settings(), models, KEY), detector, tested=False), talk)
@@ -136,7 +136,7 @@ def test_a_scene_cut_ends_all_tracks(models: Models) -> None:
         frame = scene(1 if index < 10 else 2, index)
         numbers.append([track.number for track in stream.tracker.update(stream.detect(frame), frame.time)])
     assert numbers == [[1]] * 10 + [[2]] * 10
-    assert stream.cuts() == 1
+    assert stream.cuts == 1
 
 
 def test_a_lost_face_stays_covered_for_three_frames_at_any_rate(models: Models) -> None:

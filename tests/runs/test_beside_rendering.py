@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.around_watch import AroundWatch
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
@@ -25,17 +26,6 @@ from streamdeid.synthetic.people import synthetic_people
 
 SIZE, RATE, CUT = (320, 240), Fraction(25), 14
 FRAMES = 24
-
-
-class OneAfterTheOther:
-    """A watched detector that cannot begin."""
-
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self.foresee, self.look_again = watch.foresee, watch.look_again
-
-    def __call__(self, frame: Frame, /) -> Sequence[Face]:
-        return self._watch(frame)
 
 
 class Noted(Watch):
@@ -74,9 +64,9 @@ def _run(models: Models, frames: list[Frame], lookahead: int, beside: bool) -> t
         stream = assemble(Session(settings, models, bytes(range(32))), detect, size=SIZE, rate=RATE)
         watch = stream.detect
         assert isinstance(watch, Watch)
-        found = watch if beside else OneAfterTheOther(watch)
+        found = watch if beside else AroundWatch(watch)
         step: Step[None] = Step(found, stream.tracker, stream.deidentifier)
-        return list(filtered(iter([replace(one) for one in frames]), step, lookahead)), stream.cuts()
+        return list(filtered(iter([replace(one) for one in frames]), step, lookahead)), stream.cuts
 
 
 @pytest.mark.parametrize("lookahead", [0, 5])

@@ -62,14 +62,15 @@ def run(
     """What is covered in each frame, tracker and look-ahead together. pictures: luma; without, all is blank."""
     tracker, lookahead = FaceTracker(size=SIZE), LookAhead(threshold, SIZE)
     waiting: Waiting = deque()
-    shown = []
+    shown, scene = [], 0
     for index, faces in enumerate(frames):
         if index in cuts:
             tracker.cut()
-            lookahead.cut()
+            scene += 1
         time = Fraction(index, RATE)
         tracks = tracker.update(faces, time)
-        noted = lookahead.note(tracks, time, (BLANK,) if pictures is None else luma_pyramid(pictures[index]))
+        levels = (BLANK,) if pictures is None else luma_pyramid(pictures[index])
+        noted = lookahead.note(tracks, time, levels, scene=scene)
         waiting.append((tracks, noted))
         if len(waiting) > ahead:
             shown.append(oldest(lookahead, waiting))
@@ -457,5 +458,4 @@ def test_places_of_a_scene_lie_where_its_first_picture_has_them() -> None:
     noted = lookahead.note([], Fraction(1), (BLANK,), zoom)
     np.testing.assert_allclose(noted.here(box) - box, [160, 120, 160, 120])  # as the middle of the picture went
     np.testing.assert_allclose(noted.steady(noted.here(box)), box)
-    lookahead.cut()
-    assert lookahead.note([], Fraction(2), (BLANK,)).here(box) is box
+    assert lookahead.note([], Fraction(2), (BLANK,), scene=1).here(box) is box

@@ -161,10 +161,9 @@ def study(
 def _record(pending: PendingFrame[Any], plans: Plans) -> FrameRecord:
     """The record of a frame; how its faces are protected is not known yet."""
     found, number = found_as_tracked(pending.found, [plan.track for plan in plans])
-    assert pending.noted is not None
     return FrameRecord(
         pending.frame.time,
-        pending.noted.scene,
+        pending.scene,
         found,
         [
             RecordedDecision(
