@@ -22,6 +22,7 @@ from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
 from streamdeid.observe.outline import bulged, reaching, widened
 from streamdeid.observe.rest import at_rest, folds, opened
+from streamdeid.render.at_ease import at_ease
 from streamdeid.render.blend import Blend, Feather, composed, membrane, no_membrane, soft_blur
 from streamdeid.render.colourless import without_colours
 from streamdeid.render.copied_pixels import copy_polygon
@@ -106,7 +107,7 @@ class Blending:
             well = well * light.worn_on(neutral.small_texture, well)[2]
             lit = static_light(light, neutral.small_texture, face, well, neutral.hair)
             rest = opened(at_rest(neutral.shape, model), neutral.open)
-            shape = facing(face.shape, rest, model.depth)
+            shape = at_ease(facing(face.shape, rest, model.depth))
             depth = slid_depth(model.depth, shape - rest, light.slopes)
             skin = light.skin_of(neutral.small_texture)
             zones = model.albedo.zones

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.brow_tilt import with_tilt_at_most
-from streamdeid.aam.eye_opening import with_eyes_at_least
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.lip_fullness import with_lips_at_most
-from streamdeid.aam.mouth_corners import with_corners_between
 from streamdeid.aam.piecewise_affine import WarpTable
 from streamdeid.aam.synthesise import extended
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
+from streamdeid.render.at_ease import at_ease
 from streamdeid.render.childlike import childlike_shape, childlike_skin
 from streamdeid.render.eyes import EyeColours, alike, eye_colours, shut
 from streamdeid.render.sharp_features import sharpened
@@ -26,27 +24,10 @@ from streamdeid.render.thin_brows import with_thin_brows
 
 _Float = TypeVar("_Float", bound=np.floating)
 
-_CORNERS = -0.04
-"""Least height of the corners of a surrogate's mouth, a share of its width. It is the median of the bank, where corners
-hang by up to .16. In studio photographs people look stern; a new face with such a mouth frowns when nobody does. The
-higher the corners, the less of smiles the landmarker reads (night_turning: correlation .86 with none lifted, .81 at
-this height, .73 at -.01), and at -.01 a sad person seems to smile (lp_d3)."""
-
 _FULL = 0.39, 0.25
 """Fullness of lips beyond which only a share is left of the excess, and that share. Three quarters of London's donors
 have at most the first (median .35, the fullest .61). Very full lips of mixed donors look blown up, most of all in a
 smile (six surrogates, by eye)."""
-
-_OPEN = 0.29, 0.25
-"""Openness of eyes below which only a share is left of what they lack, and that share. Half of London's donors have at
-least the first, and one in ten less than .27. Rendered eyes are read a tenth narrower than they are (12 clips), and a
-narrow one looks angry or asleep: in speech_3 and lp_d19, who look straight ahead, most of the iris was hidden."""
-
-_LEVEL = 0.0, 0.25
-"""Tilt of brows beyond which only a share is left of the excess, and that share. Three quarters of London's donors have
-at most the first. People are at rest somewhere below it, and a surrogate is far from them, so mostly above: of seven
-clips with one key, rest was at -.1 to .06, and all seven surrogates had .03 to .10, of London the uppermost tenth; most
-of them frowned at whoever they replaced."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +58,7 @@ class NewFace:
         shape, texture = model.decode(vector)
         sharp = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
         picture = with_thin_brows(sharp, model.albedo.zones)
-        shape = with_lips_at_most(with_corners_between(shape, _CORNERS, np.inf), *_FULL)
-        shape = with_tilt_at_most(with_eyes_at_least(shape, *_OPEN), *_LEVEL)
+        shape = at_ease(with_lips_at_most(shape, *_FULL))
         if child:
             shape, picture = childlike_shape(shape, model.mean_shape), childlike_skin(picture, model.albedo.zones)
         return cls._renderable(vector, shape, model.contact_line.drawn(picture), fitting, beard)

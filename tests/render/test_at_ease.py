@@ -1,0 +1,64 @@
+"""Surrogates at rest that neither frown nor smirk nor squint, however they are turned to face as the person does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.brows import brow_height, brow_tilt
+from streamdeid.aam.eye_opening import openness
+from streamdeid.aam.mouth_corners import corner_height
+from streamdeid.render.at_ease import at_ease
+from streamdeid.render.expression import facing
+from streamdeid.surrogates.models import Models
+
+_Shape = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+_EYES = np.array([[37, 38, 43, 44], [41, 40, 47, 46]])
+
+
+def _turned(model: AppearanceModel, seed: int, nod: float) -> _Shape:
+    """A far surrogate, which faces as somebody does who nods."""
+    rng = np.random.default_rng(seed)
+    vectors = 1.5 * rng.normal(size=(2, len(model.variances))) * np.sqrt(model.variances)
+    surrogate, person = (model.decode(vector)[0] for vector in vectors)
+    return facing(surrogate, person - np.outer(model.depth - model.depth.mean(), (0.0, nod)), model.depth)
+
+
+def _areas(shape: _Shape, model: AppearanceModel) -> _Shape:
+    """Twice the area of each triangle, below 0 where it is turned over."""
+    a, b, c = (shape[model.triangles[:, i]] for i in range(3))
+    return (b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0]
+
+
+@pytest.mark.parametrize("nod", [-0.3, 0.0, 0.3])
+def test_what_looks_like_a_mood_is_gone(shipped_models: Models, nod: float) -> None:
+    model = shipped_models.fitting.model
+    shapes = [_turned(model, seed, nod) for seed in range(40)]
+    eased = [at_ease(shape) for shape in shapes]
+    corners = np.array([corner_height(one) for one in eased])
+    assert corners.min() > -0.042 and corners.max() < 0.012, "turned a little by their own rise"
+    for measured, sign, bound in ((openness, -1, 0.31), (brow_tilt, 1, -0.03), (brow_height, -1, 0.25)):
+        before = np.array([sign * (measured(one) - bound) for one in shapes])
+        after = np.array([sign * (measured(one) - bound) for one in eased])
+        assert (before > 0).any(), "there was something to do"
+        assert (after[before > 0] <= before[before > 0] / 4 + 1e-6).all()
+        assert (after[before <= 0] <= 1e-6).all()
+
+
+def test_lids_stay_below_the_brows_and_no_triangle_turns_over(shipped_models: Models) -> None:
+    model = shipped_models.fitting.model
+    for identity in shipped_models.gallery.identities:
+        shape, _ = model.decode(identity)
+        eased = at_ease(shape)
+        assert (eased[_EYES[0], 1] < eased[_EYES[1], 1]).all()
+        assert (_areas(eased, model)[_areas(shape, model) > 0] > 0).all()
+
+
+def test_a_face_at_ease_is_left_as_it_is(shipped_models: Models) -> None:
+    shape = shipped_models.fitting.model.mean_shape
+    eased = shape
+    for _ in range(30):
+        eased = at_ease(eased)
+    np.testing.assert_allclose(at_ease(eased), eased, atol=1e-6)
+    assert np.abs(eased - shape).max() < 6.0, "pixels of 200: a small thing"
