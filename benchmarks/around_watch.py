@@ -19,8 +19,9 @@ class AroundWatch:
     so that each part's time can be told.
     """
 
-    def __init__(self, watch: Watch, detect: Detector | None = None) -> None:
-        """detect: called in place of the watch, which it calls itself; without it the watch is called."""
+    def __init__(self, watch: Watch | AroundWatch, detect: Detector | None = None) -> None:
+        """watch: the filter's own, or another one around it. detect: called in place of the watch, which it calls
+        itself; without it the watch is called."""
         self._watch, self._detect = watch, watch if detect is None else detect
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from streamdeid.core.arrays import Box as Corners
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.protocols import Detector
+from streamdeid.detection.guard import Watch
 from streamdeid.runs.parts import assemble, lookahead_frames, open_source
 from streamdeid.runs.session import Session
 from streamdeid.runs.step import Step, filtered
@@ -56,8 +58,7 @@ def frames_of(
             if misses is None
             else Silent(detect, (misses, zlib.crc32(video.name.encode())), float(info.average_rate))
         )
-        around = AroundWatch(stream.detect, silent)
-        step: Step[None] = Step(around, stream.tracker, stream.deidentifier)
+        step: Step[None] = Step(AroundWatch(detect, silent), stream.tracker, stream.deidentifier)
         for done in filtered(taken, step, lookahead_frames(settings, info)):
             pending, published = done.pending, done.frame
             frame = pending.frame
@@ -77,17 +78,26 @@ def _stored(box: Corners, across: float, down: float) -> Corners:
     return box[0] / across, box[1] / down, box[2] / across, box[3] / down
 
 
-class _Timed:
+class _Timed(AroundWatch):
     """A detector whose CPU time is added up."""
 
-    def __init__(self, detect: Detector, spent: list[float]) -> None:
-        self._detect, self._spent = detect, spent
+    def __init__(self, watch: Watch, spent: list[float]) -> None:
+        super().__init__(watch)
+        self._spent = spent
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        with self._timed():
+            return super().__call__(frame)
+
+    def foresee(self, frame: Frame, following: Frame | None) -> None:
+        with self._timed():
+            super().foresee(frame, following)
+
+    @contextlib.contextmanager
+    def _timed(self) -> Iterator[None]:
         start = time.process_time()
-        faces = self._detect(frame)
+        yield
         self._spent[0] += time.process_time() - start
-        return faces
 
 
 class Silent:

@@ -10,6 +10,8 @@ from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE_CORNERS, RIGHT_BROW, RIGH
 
 _INNER = np.array([[18, 19, 20, 21], [25, 24, 23, 22]])
 """Points of each brow from the outer third to the inner end. Outside it brows fall, too, but to the temples."""
+_SHORTEST = 0.02
+"""Least length of a brow, a share of the distance of the eyes' outer corners: where it has none, nor has it a tilt."""
 _BOTH = np.r_[LEFT_BROW, RIGHT_BROW]
 _CORNERS = [*LEFT_EYE_CORNERS, *RIGHT_EYE_CORNERS]
 
@@ -24,9 +26,9 @@ def brow_height(shape: Points) -> float:
 def brow_tilt(shape: Points) -> float:
     """By how much the brows of a shape (81, 2) fall from their outer third to their inner ends, over the distance
     between both, mean of both brows; measured along the line of the outer corners of the eyes. Below 0 they rise."""
-    along, down, _ = _level(shape)
+    along, down, width = _level(shape)
     falls = [(shape[b[-1]] - shape[b[0]]) for b in _INNER]
-    return float(np.mean([fall @ down / max(abs(fall @ along), 1e-6) for fall in falls]))
+    return float(np.mean([fall @ down / max(abs(fall @ along), _SHORTEST * width) for fall in falls]))
 
 
 def with_brows_at_least(shape: Points, least: float, share: float) -> Points:

@@ -10,6 +10,8 @@ from streamdeid.core.ibug68 import LEFT_EYE, LEFT_EYE_CORNERS, RIGHT_EYE, RIGHT_
 _EYES = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS))
 _UPPER, _LOWER = [1, 2], [5, 4]
 """Points of the upper and of the lower lid that lie over one another, as numbers within an eye."""
+_MOST = 1.5
+"""Largest factor by which eyes are opened: no donor's need more than 1.25, and a shut one is not pulled open."""
 
 
 def openness(shape: Points) -> float:
@@ -22,11 +24,12 @@ def with_eyes_at_least(shape: Points, least: float, share: float) -> Points:
     """A shape (81, 2) with only a share of what its `openness` lacks of a bound; the same array where it lacks nothing.
 
     The upper lids rise, as lids do that open; both eyes by the same factor, so that a difference between them stays.
+    The factor is bounded (`_MOST`), and more may be lacking then.
     """
     now = openness(shape)
     if now >= least:
         return shape
-    factor = (least - share * (least - now)) / max(now, 1e-3)
+    factor = min((least - share * (least - now)) / max(now, 1e-3), _MOST)
     wider = shape.copy()
     for eye, corners in _EYES:
         gaps, down = _gaps(shape, eye, corners)

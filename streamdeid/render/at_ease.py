@@ -2,8 +2,8 @@
 
 A surrogate is far from the person whom it replaces, in all that faces differ in, and studio photographs are stern. So
 what a viewer takes for a mood would be where few people have it. `expression.facing` adds to that: what looks like a
-turn of the head is taken out of the surrogate, and a nod moves brows, lids and corners of the mouth. Everything here is
-a function of the shape alone.
+turn of the head is taken out of the surrogate, and a nod moves brows, lids and corners of the mouth. So this comes
+after it, and is a function of the turned shape alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from streamdeid.aam.brows import with_brows_at_least, with_tilt_at_most
 from streamdeid.aam.eye_opening import with_eyes_at_least
 from streamdeid.aam.mouth_corners import with_corners_between
 from streamdeid.core.arrays import Points
+from streamdeid.render.expression import facing
 
 _CORNERS = -0.04, 0.01
 """Least and largest height of the corners of a surrogate's mouth, a share of its width. The first is the median of the
@@ -31,6 +32,12 @@ _TILT, _HIGH = (-0.03, 0.25), (0.25, 0.25)
 London's medians. Of seven clips with one key people had tilts of -.11 to .06 at rest, and the surrogates .03 to .10,
 London's uppermost tenth. A viewer who was told nothing named low, slanting brows over narrow eyes as the most frequent
 fault of 26 pictures."""
+
+
+def faced(surrogate: Points, neutral: Points, depth: Points) -> Points:
+    """The surrogate's shape (81, 2) at rest as it is rendered: turned to look where the person at rest looks
+    (`expression.facing`; neutral (81, 2), depth (81,), the model's frame), and at ease."""
+    return at_ease(facing(surrogate, neutral, depth))
 
 
 def at_ease(shape: Points) -> Points:

@@ -22,11 +22,11 @@ from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
 from streamdeid.observe.outline import bulged, reaching, widened
 from streamdeid.observe.rest import at_rest, folds, opened
-from streamdeid.render.at_ease import at_ease
+from streamdeid.render.at_ease import faced
 from streamdeid.render.blend import Blend, Feather, composed, membrane, no_membrane, soft_blur
 from streamdeid.render.colourless import without_colours
 from streamdeid.render.copied_pixels import copy_polygon
-from streamdeid.render.expression import facing, transfer_expression
+from streamdeid.render.expression import transfer_expression
 from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
 from streamdeid.render.gaze import irises
 from streamdeid.render.glasses import render_glasses
@@ -107,7 +107,7 @@ class Blending:
             well = well * light.worn_on(neutral.small_texture, well)[2]
             lit = static_light(light, neutral.small_texture, face, well, neutral.hair)
             rest = opened(at_rest(neutral.shape, model), neutral.open)
-            shape = at_ease(facing(face.shape, rest, model.depth))
+            shape = faced(face.shape, rest, model.depth)
             depth = slid_depth(model.depth, shape - rest, light.slopes)
             skin = light.skin_of(neutral.small_texture)
             zones = model.albedo.zones

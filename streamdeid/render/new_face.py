@@ -16,7 +16,6 @@ from streamdeid.aam.piecewise_affine import WarpTable
 from streamdeid.aam.synthesise import extended
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
-from streamdeid.render.at_ease import at_ease
 from streamdeid.render.childlike import childlike_shape, childlike_skin
 from streamdeid.render.eyes import EyeColours, alike, eye_colours, shut
 from streamdeid.render.sharp_features import sharpened
@@ -58,7 +57,7 @@ class NewFace:
         shape, texture = model.decode(vector)
         sharp = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
         picture = with_thin_brows(sharp, model.albedo.zones)
-        shape = at_ease(with_lips_at_most(shape, *_FULL))
+        shape = with_lips_at_most(shape, *_FULL)
         if child:
             shape, picture = childlike_shape(shape, model.mean_shape), childlike_skin(picture, model.albedo.zones)
         return cls._renderable(vector, shape, model.contact_line.drawn(picture), fitting, beard)

@@ -26,7 +26,7 @@ from streamdeid.core.ibug68 import (
     RIGID,
 )
 from streamdeid.observe.turned_view import Gesture
-from streamdeid.render.expression import facing
+from streamdeid.render.at_ease import faced
 
 _UPPER = np.array([49, 50, 51, 52, 53, 61, 62, 63])
 _LOWER = np.array([55, 56, 57, 58, 59, 65, 66, 67])
@@ -56,7 +56,7 @@ _SIDES, _BOTTOM, _TOP = [0, 1, 2, 3, 13, 14, 15, 16, 68, 80], slice(5, 12), slic
 
 @dataclass(frozen=True)
 class RestingSolid:
-    """A surrogate at rest that looks where the mean face looks."""
+    """A surrogate at rest, at ease, that looks where the mean face looks."""
 
     shape: Points
     """float64 (81, 2), the model's frame."""
@@ -70,7 +70,7 @@ class RestingSolid:
         slopes (81, 2): how much farther away the surface of the mean face gets at each point for a pixel right and down
         (`aam.surface`); without them the depth is the mean's.
         """
-        rest = facing(shape, model.mean_shape, model.depth)
+        rest = faced(shape, model.mean_shape, model.depth)
         if slopes is None:
             return cls(rest, model.depth)
         return cls(rest, slid_depth(model.depth, rest - model.mean_shape, slopes))

@@ -148,7 +148,7 @@ class WithLookAhead:
         self._inner.observe(pending, waiting)
         frame = pending.frame
         pending.noted = self._lookahead.note(
-            pending.tracks, frame.time, frame.luma_levels, pending.camera, pending.scene
+            pending.tracks, frame.time, frame.luma_levels, pending.scene, pending.camera
         )
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:

@@ -129,8 +129,8 @@ class LookAhead:
         tracks: Sequence[Track],
         time: Fraction,
         levels: Sequence[Plane],
+        scene: int,
         camera: CameraMotion | None = None,
-        scene: int = 0,
     ) -> Noted:
         """Note the tracks of a frame; frames come in order, each before it is shown. Pass the result to `shown`.
 

@@ -58,6 +58,14 @@ def test_a_slanting_head_is_as_good(model: AppearanceModel) -> None:
         np.testing.assert_allclose(changed(shape, bound, 0.2) @ turn, changed(shape @ turn, bound, 0.2), atol=1e-9)
 
 
+def test_a_brow_without_length_leaves_the_other_as_it_is() -> None:
+    shape = np.zeros((81, 2))
+    shape[[36, 45]] = (0.0, 0.0), (100.0, 0.0)
+    shape[18:22], shape[22:26] = (30.0, -25.0), ((60.0, -25.0), (70.0, -26.0), (80.0, -27.0), (90.0, -28.0))
+    shape[21, 1] = -20.0
+    assert np.abs(with_tilt_at_most(shape, 0.0, 0.0) - shape).max() < 50.0
+
+
 def test_tilt_is_what_it_is_of_drawn_brows_and_they_keep_their_difference() -> None:
     shape = np.zeros((81, 2))
     shape[[36, 45]] = (0.0, 0.0), (100.0, 0.0)

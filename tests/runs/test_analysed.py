@@ -90,7 +90,7 @@ def test_what_a_survey_said_counts_when_faces_are_followed_again(
     tracker, lookahead, waiting, told = FaceTracker(size=(640, 480)), LookAhead(0.5, (640, 480)), deque(), []
     for record in read.analysis.frames:
         tracks = tracker.update(record.found, record.time)
-        waiting.append((tracks, lookahead.note(tracks, record.time, (np.full((480, 640), 90, np.uint8),))))
+        waiting.append((tracks, lookahead.note(tracks, record.time, (np.full((480, 640), 90, np.uint8),), scene=0)))
     while waiting:
         tracks, now = waiting.popleft()
         told += lookahead.shown(tracks, now, [later for _, later in waiting])

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
@@ -17,6 +18,7 @@ from streamdeid.protect.plan import Deidentifier, settled
 from streamdeid.runs.step import Step, WithLookAhead, filtered
 from streamdeid.tracking.lookahead import LookAhead
 from streamdeid.tracking.noted import Noted
+from streamdeid.tracking.tracker import FaceTracker
 
 BOX = 10.0, 10.0, 40.0, 40.0
 PLANES = Planes(np.zeros((80, 96), np.uint8), np.zeros((40, 48), np.uint8), np.zeros((40, 48), np.uint8))
@@ -39,11 +41,25 @@ class Chosen:
 class Decides:
     """A method that keeps what it is asked."""
 
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
+        pass
+
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
         pass
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> list[Any]:
         return list(tracks)
+
+
+class SeesCuts:
+    """A detector before a camera that moves, that finds nothing, and tells of a cut before frame 2."""
+
+    camera = CameraMotion(np.eye(2), np.array([3.0, 0.0]))
+    cuts = 0
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        self.cuts = int(frame.index >= 2)
+        return []
 
 
 def frame(index: int, time: float | None = None, **seen: SeenTrack) -> PendingFrame[None]:
@@ -180,3 +196,15 @@ def test_the_detector_begins_with_the_next_frame_while_the_oldest_is_rendered_an
     )
     assert notes.told == order.split(", ")
     assert list(filtered(iter(()), step, 1)) == []
+
+
+def test_a_frame_is_noted_with_the_scene_and_the_camera_that_the_detector_tells() -> None:
+    whole = WithLookAhead(cast(Deidentifier, Decides()), LookAhead(0.5))
+    step: Step[None] = Step(SeesCuts(), FaceTracker(), whole)
+    box, offsets = np.zeros(4), []
+    for index in range(4):
+        step.analyse(frame(index).frame, None)
+        noted = step.waiting[-1].noted
+        assert noted is not None and noted.scene == step.waiting[-1].scene == int(index >= 2)
+        offsets.append(float(noted.here(box)[0]))
+    assert offsets == [3.0, 6.0, 3.0, 6.0], "from the first picture of each scene"

@@ -185,7 +185,7 @@ def test_a_gap_longer_than_a_second_is_bridged_when_both_sides_are_known() -> No
         if index < 110:
             time = Fraction(index, RATE)
             tracks = tracker.update(faces, time)
-            waiting.append((tracks, lookahead.note(tracks, time, (BLANK,))))
+            waiting.append((tracks, lookahead.note(tracks, time, (BLANK,), scene=0)))
         if index >= 75:
             x0, y0, x1, y1 = there[index - 75].box
             assert holds(oldest(lookahead, waiting), (x0 + 15, y0 + 15, x1 - 15, y1 - 15)), index - 75
@@ -203,7 +203,7 @@ def test_times_that_repeat_or_step_back_count_as_none(times: tuple[int, ...]) ->
     waiting: Waiting = deque()
     for index, time in enumerate(times):
         tracks = tracker.update([face(300)] if index else [], Fraction(time))
-        waiting.append((tracks, lookahead.note(tracks, Fraction(time), (BLANK,))))
+        waiting.append((tracks, lookahead.note(tracks, Fraction(time), (BLANK,), scene=0)))
     for index in range(len(times)):
         assert len(oldest(lookahead, waiting)) >= (index > 0)
 
@@ -440,7 +440,7 @@ def test_a_lost_face_stays_where_it_is_before_a_camera_that_moves(ahead: int) ->
         if motion is not None:
             tracker.moved(motion)
         tracks = tracker.update([] if index in missing else [one], Fraction(index, RATE))
-        waiting.append((tracks, lookahead.note(tracks, Fraction(index, RATE), (BLANK,), motion)))
+        waiting.append((tracks, lookahead.note(tracks, Fraction(index, RATE), (BLANK,), scene=0, camera=motion)))
         if len(waiting) > ahead:
             shown.append(oldest(lookahead, waiting))
     while waiting:
@@ -454,8 +454,8 @@ def test_a_lost_face_stays_where_it_is_before_a_camera_that_moves(ahead: int) ->
 def test_places_of_a_scene_lie_where_its_first_picture_has_them() -> None:
     lookahead = LookAhead(0.5, SIZE)
     zoom, box = CameraMotion(1.5 * np.eye(2), np.array([0.0, 0.0])), np.array([10.0, 20.0, 30.0, 50.0])
-    assert lookahead.note([], Fraction(0), (BLANK,)).steady(box) is box
-    noted = lookahead.note([], Fraction(1), (BLANK,), zoom)
+    assert lookahead.note([], Fraction(0), (BLANK,), scene=0).steady(box) is box
+    noted = lookahead.note([], Fraction(1), (BLANK,), scene=0, camera=zoom)
     np.testing.assert_allclose(noted.here(box) - box, [160, 120, 160, 120])  # as the middle of the picture went
     np.testing.assert_allclose(noted.steady(noted.here(box)), box)
     assert lookahead.note([], Fraction(2), (BLANK,), scene=1).here(box) is box

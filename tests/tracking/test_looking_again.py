@@ -61,7 +61,7 @@ def run(
     for index, faces in enumerate(frames):
         tracks = tracker.update(faces, Fraction(index, RATE))
         luma = PLAIN if pictures is None else pictures[index]
-        waiting.append((index, tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(luma))))
+        waiting.append((index, tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(luma), scene=0)))
         if len(waiting) > RATE:
             oldest()
     while waiting:
@@ -180,7 +180,7 @@ def test_who_is_half_outside_the_picture_is_let_go_later(x: float, covered: int)
     noted = []
     for index, faces in enumerate(frames):
         tracks = tracker.update(faces, Fraction(index, RATE))
-        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN))))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN), scene=0)))
     later = [one for _, one in noted]
     shown = [lookahead.shown(tracks, one, later[index + 1 :]) for index, (tracks, one) in enumerate(noted)]
     assert sum(map(bool, shown[20:])) == covered
@@ -261,7 +261,7 @@ def test_what_is_no_face_is_nobody_elses() -> None:
     for index in range(40):
         faces = [face(100), *([face(300)] if index < 20 else []), face(420, evidence=0.1)]
         tracks = tracker.update(faces, Fraction(index, RATE))
-        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN))))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN), scene=0)))
     later = [one for _, one in noted]
     for index, (tracks, one) in enumerate(noted):
         lookahead.shown(tracks, one, later[index + 1 :], look)
@@ -294,7 +294,7 @@ def test_whom_a_look_found_is_somebody_else_for_the_next_one() -> None:
     noted = []
     for index in range(40):
         tracks = tracker.update([face(100), face(190)] if index != 20 else [], Fraction(index, RATE))
-        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN))))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN), scene=0)))
     later = [one for _, one in noted]
     for index, (tracks, one) in enumerate(noted):
         lookahead.shown(tracks, one, later[index + 1 :], look)
@@ -322,7 +322,7 @@ def test_who_is_seen_after_a_frame_that_was_not_looked_at_was_there(shake: float
             tracker.moved(camera)
         tracks = tracker.update([face(300 + offsets[index])] if index >= 30 else [], Fraction(index, RATE))
         seen = luma_pyramid(np.roll(HEAD, int(offsets[index]), axis=1))
-        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), seen, camera)))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), seen, scene=0, camera=camera)))
     later, unlooked = [one for _, one in noted], {}
     for now, (tracks, one) in enumerate(noted):
         lookahead.shown(tracks, one, later[now + 1 :], look)
