@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mouth_corners import with_corners_between
 from streamdeid.core.arrays import Floats
 from streamdeid.core.ibug68 import MOUTH
-from streamdeid.render.new_face import NewFace
-from tests.drawn_faces import some_identity, with_mouth
+from tests.drawn_faces import with_mouth
 
 _OTHERS = np.setdiff1d(np.arange(81), np.arange(MOUTH.start, MOUTH.stop))
 
@@ -78,15 +76,3 @@ def test_lips_turned_with_the_head_are_lifted_along_their_own_line(model: Appear
 
 def test_a_mouth_of_no_width_is_no_error() -> None:
     assert np.isfinite(_up(np.zeros((81, 2)))).all()
-
-
-def test_surrogates_have_such_mouths_and_who_is_filmed_has_their_own(fitting: FitModel) -> None:
-    hung = [v for v in (some_identity(fitting.model, seed) for seed in range(80)) if _lowered(fitting, v)][:3]
-    assert hung, "none of them hangs: the test shows nothing"
-    for vector in hung:
-        assert _height(NewFace.of(vector, fitting).shape) > -0.045
-        np.testing.assert_array_equal(NewFace.photographed(vector, fitting).shape, fitting.model.decode(vector)[0])
-
-
-def _lowered(fitting: FitModel, vector: Floats) -> bool:
-    return _height(fitting.model.decode(vector)[0]) < -0.055

@@ -9,8 +9,13 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.brows import brow_height, brow_tilt
 from streamdeid.aam.eye_opening import openness
 from streamdeid.aam.mouth_corners import corner_height
-from streamdeid.render.at_ease import at_ease
+from streamdeid.observe.neutral import Neutral
+from streamdeid.render.at_ease import at_ease, faced
 from streamdeid.render.expression import facing
+from streamdeid.render.face import Blending
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.turned_shape import RestingSolid
 from streamdeid.surrogates.models import Models
 
 _Shape = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -63,3 +68,19 @@ def test_a_face_at_ease_is_left_as_it_is(shipped_models: Models) -> None:
         eased = at_ease(eased)
     np.testing.assert_allclose(at_ease(eased), eased, atol=1e-6)
     assert np.abs(eased - shape).max() < 6.0, "pixels of 200: a small thing"
+
+
+def test_own_and_posed_faces_are_at_ease_and_who_is_filmed_is_not(shipped_models: Models) -> None:
+    fitting = shipped_models.fitting
+    light = LightFrame.of(fitting)
+    model = fitting.model
+    vectors = [v for v in shipped_models.gallery.identities if corner_height(model.decode(v)[0]) < -0.07][:3]
+    assert len(vectors) == 3
+    for vector in vectors:
+        face = NewFace.of(vector, fitting)
+        posed = RestingSolid.of(face.shape, model).shape
+        np.testing.assert_array_equal(posed, faced(face.shape, model.mean_shape, model.depth))
+        own = Blending().static(fitting, light, Neutral(model.mean_shape, face.small_texture), face).shape
+        for shape in posed, own:
+            assert corner_height(shape) > -0.042 and brow_height(shape) > 0.2
+        assert corner_height(NewFace.photographed(vector, fitting).shape) < -0.07
