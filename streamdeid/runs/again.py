@@ -7,6 +7,7 @@ each segment.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -179,7 +180,7 @@ class Again:
 
     def _piece(self, segment: Segment, path: Path, done: Callable[[Done[None]], None]) -> None:
         analysis = self.recorded.analysis
-        begin = max(0, segment.first - round(_WARM * analysis.header.rate))
+        begin = studied_from(self.times, segment.first, analysis.header.rate)
         ahead = round(_AHEAD * analysis.header.rate)
         step: Step[None] = Step(FilmedAgain(self.recorded.faces), RecordedTracks(self.recorded, begin), self.method())
         with self.write(path) as sink:
@@ -198,6 +199,14 @@ class Again:
             yield from self.source.between(self.times, first, last)
         except InputError as error:
             raise NotSplicedError("the recording can only be read from its beginning") from error
+
+
+def studied_from(times: Sequence[Fraction], first: int, rate: Fraction) -> int:
+    """The frame from which faces are studied for a segment that begins with the frame `first`: `_WARM` seconds before,
+    by the clock (times of all frames, seconds) and by the mean rate, whichever is earlier. Where frames come faster
+    than that, the rate alone would leave less than a second."""
+    by_rate = first - round(_WARM * rate)
+    return max(0, min(by_rate, bisect_left(times, times[first] - _WARM, 0, first)))
 
 
 def count_rendered(counts: Counts, done: Done[Any], recorded: EditedRecording) -> None:
