@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamdeid.aam.level_line import level_line
 from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE_CORNERS, RIGHT_BROW, RIGHT_EYE_CORNERS
 
@@ -62,7 +63,4 @@ def with_tilt_at_most(shape: Points, most: float, share: float) -> Points:
 
 def _level(shape: Points) -> tuple[Points, Points, float]:
     """Directions (2,) along the line of the outer corners of the eyes and down from it, and their distance."""
-    across = shape[RIGHT_EYE_CORNERS[1]] - shape[LEFT_EYE_CORNERS[0]]
-    width = float(np.hypot(*across)) or 1.0
-    along = across / width
-    return along, np.array([-along[1], along[0]]), width
+    return level_line(shape[LEFT_EYE_CORNERS[0]], shape[RIGHT_EYE_CORNERS[1]])

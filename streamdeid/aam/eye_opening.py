@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamdeid.aam.level_line import level_line
 from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import LEFT_EYE, LEFT_EYE_CORNERS, RIGHT_EYE, RIGHT_EYE_CORNERS
 
@@ -32,16 +33,14 @@ def with_eyes_at_least(shape: Points, least: float, share: float) -> Points:
     factor = min((least - share * (least - now)) / max(now, 1e-3), _MOST)
     wider = shape.copy()
     for eye, corners in _EYES:
-        gaps, down = _gaps(shape, eye, corners)
-        width = float(np.hypot(*(shape[corners[1]] - shape[corners[0]])))
+        gaps, down, width = _gaps(shape, eye, corners)
         wider[np.arange(eye.start, eye.stop)[_UPPER]] -= np.outer((factor - 1) * width * gaps, down)
     return wider
 
 
-def _gaps(shape: Points, eye: slice, corners: tuple[int, int]) -> tuple[Points, Points]:
-    """Distances (2,) of an eye's lids over its width, 0 or more, and the direction (2,) down from its corners."""
-    across = shape[corners[1]] - shape[corners[0]]
-    width = float(np.hypot(*across)) or 1.0
-    down = np.array([-across[1], across[0]]) / width
+def _gaps(shape: Points, eye: slice, corners: tuple[int, int]) -> tuple[Points, Points, float]:
+    """Distances (2,) of an eye's lids over its width, 0 or more, the direction (2,) down from its corners, and the
+    width."""
+    _, down, width = level_line(*shape[list(corners)])
     lids = shape[eye]
-    return np.maximum((lids[_LOWER] - lids[_UPPER]) @ down, 0.0) / width, down
+    return np.maximum((lids[_LOWER] - lids[_UPPER]) @ down, 0.0) / width, down, width

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamdeid.aam.level_line import level_line
 from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import MOUTH, MOUTH_CORNERS
 
@@ -38,8 +39,6 @@ def levelled(shape: Points) -> tuple[tuple[Points, Points, float], float, Points
     """Directions along the line of the corners and down from it, and its length; the height of the corners; the middle
     of the inner lips."""
     left, right = (shape[i] for i in MOUTH_CORNERS)
-    width = float(np.hypot(*(right - left))) or 1.0
-    along = (right - left) / width
-    down = np.array([-along[1], along[0]])
+    along, down, width = level_line(left, right)
     middle: Points = (shape[_INNER_UPPER] + shape[_INNER_LOWER]) / 2
     return (along, down, width), float((middle - (left + right) / 2) @ down) / width, middle

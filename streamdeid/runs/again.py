@@ -203,8 +203,8 @@ class Again:
 
 def studied_from(times: Sequence[Fraction], first: int, rate: Fraction) -> int:
     """The frame from which faces are studied for a segment that begins with the frame `first`: `_WARM` seconds before,
-    by the clock (times of all frames, seconds) and by the mean rate, whichever is earlier. Where frames come faster
-    than that, the rate alone would leave less than a second."""
+    by the clock (times of all frames, seconds) and by the mean rate, whichever is earlier: where frames come faster
+    than that, the rate alone would leave less."""
     by_rate = first - round(_WARM * rate)
     return max(0, min(by_rate, bisect_left(times, times[first] - _WARM, 0, first)))
 

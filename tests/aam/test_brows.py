@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.brows import brow_height, brow_tilt, with_brows_at_least, with_tilt_at_most
+from tests.aam.part_left import check_part_left, check_turned
 from tests.drawn_faces import some_identity
 
 _RAISED = np.r_[19:22, 22:25]
@@ -20,15 +21,9 @@ def test_what_lies_beyond_the_bound_is_left_in_part(
     model: AppearanceModel, seed: int, most: float, share: float
 ) -> None:
     shape, _ = model.decode(some_identity(model, seed))
-    now, before = brow_tilt(shape), shape.copy()
-    got = with_tilt_at_most(shape, most, share)
-    assert (shape == before).all()
-    if now <= most:
-        assert got is shape
-    else:
-        assert brow_tilt(got) == pytest.approx(most + share * (now - most))
-    others = np.setdiff1d(np.arange(81), _RAISED)
-    assert (got[others] == shape[others]).all(), "only the inner parts of the brows rise"
+    now = brow_tilt(shape)
+    expected = most + share * (now - most)
+    check_part_left(shape, brow_tilt, with_tilt_at_most, now <= most, expected, (most, share), _RAISED)
 
 
 @settings(max_examples=30, deadline=None)
@@ -37,16 +32,10 @@ def test_a_part_of_what_is_lacking_of_the_height_is_left(
     model: AppearanceModel, seed: int, least: float, share: float
 ) -> None:
     shape, _ = model.decode(some_identity(model, seed))
-    now, before = brow_height(shape), shape.copy()
-    got = with_brows_at_least(shape, least, share)
-    assert (shape == before).all()
-    if now >= least:
-        assert got is shape
-    else:
-        assert brow_height(got) == pytest.approx(least - share * (least - now))
-        assert brow_tilt(got) == pytest.approx(brow_tilt(shape))
-    others = np.setdiff1d(np.arange(81), np.r_[17:27])
-    assert (got[others] == shape[others]).all(), "nothing but the brows rises"
+    now = brow_height(shape)
+    expected, brows = least - share * (least - now), np.r_[17:27]
+    got = check_part_left(shape, brow_height, with_brows_at_least, now >= least, expected, (least, share), brows)
+    assert brow_tilt(got) == pytest.approx(brow_tilt(shape))
 
 
 def test_a_slanting_head_is_as_good(model: AppearanceModel) -> None:
@@ -55,7 +44,7 @@ def test_a_slanting_head_is_as_good(model: AppearanceModel) -> None:
     assert brow_tilt(shape @ turn) == pytest.approx(brow_tilt(shape))
     assert brow_height(shape @ turn) == pytest.approx(brow_height(shape))
     for changed, bound in ((with_tilt_at_most, -0.3), (with_brows_at_least, 0.4)):
-        np.testing.assert_allclose(changed(shape, bound, 0.2) @ turn, changed(shape @ turn, bound, 0.2), atol=1e-9)
+        check_turned(shape, changed, bound, 0.2)
 
 
 def test_a_brow_without_length_leaves_the_other_as_it_is() -> None:

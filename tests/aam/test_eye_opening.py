@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.eye_opening import openness, with_eyes_at_least
+from tests.aam.part_left import check_part_left, check_turned
 from tests.drawn_faces import some_identity
 
 _UPPER_LIDS = np.array([37, 38, 43, 44])
@@ -27,22 +28,14 @@ def _eyes(opening: tuple[float, float]) -> np.ndarray[tuple[int, ...], np.dtype[
 @given(st.integers(0, 10**6), st.floats(0.1, 0.5), st.floats(0.0, 1.0))
 def test_a_part_of_what_is_lacking_is_left(model: AppearanceModel, seed: int, least: float, share: float) -> None:
     shape, _ = model.decode(some_identity(model, seed))
-    now, before = openness(shape), shape.copy()
-    got = with_eyes_at_least(shape, least, share)
-    assert (shape == before).all()
-    if now >= least:
-        assert got is shape
-    else:
-        assert openness(got) == pytest.approx(min(least - share * (least - now), 1.5 * now))
-    others = np.setdiff1d(np.arange(81), _UPPER_LIDS)
-    assert (got[others] == shape[others]).all(), "corners and lower lids stay"
+    now = openness(shape)
+    expected = min(least - share * (least - now), 1.5 * now)
+    check_part_left(shape, openness, with_eyes_at_least, now >= least, expected, (least, share), _UPPER_LIDS)
 
 
 def test_slanting_eyes_open_across_their_own_line(model: AppearanceModel) -> None:
     shape, _ = model.decode(some_identity(model, 4))
-    turn = np.array([[np.cos(0.4), np.sin(0.4)], [-np.sin(0.4), np.cos(0.4)]])
-    one, other = with_eyes_at_least(shape, 0.4, 0.2) @ turn, with_eyes_at_least(shape @ turn, 0.4, 0.2)
-    np.testing.assert_allclose(one, other, atol=1e-9)
+    check_turned(shape, with_eyes_at_least, 0.4, 0.2)
 
 
 def test_openness_is_what_it_is_of_drawn_eyes_and_they_keep_their_difference() -> None:

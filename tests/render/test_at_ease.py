@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.brows import brow_height, brow_tilt
-from streamdeid.aam.eye_opening import openness
-from streamdeid.aam.mouth_corners import corner_height
+from streamdeid.aam.brows import brow_height, brow_tilt, with_brows_at_least, with_tilt_at_most
+from streamdeid.aam.eye_opening import openness, with_eyes_at_least
+from streamdeid.aam.mouth_corners import corner_height, with_corners_between
 from streamdeid.observe.neutral import Neutral
 from streamdeid.render.at_ease import at_ease, faced
 from streamdeid.render.expression import facing
@@ -68,6 +68,9 @@ def test_a_face_at_ease_is_left_as_it_is(shipped_models: Models) -> None:
         eased = at_ease(eased)
     np.testing.assert_allclose(at_ease(eased), eased, atol=1e-6)
     assert np.abs(eased - shape).max() < 6.0, "pixels of 200: a small thing"
+    within = with_eyes_at_least(with_corners_between(shape, -0.03, 0.0), 0.32, 0.0)
+    within = with_brows_at_least(with_tilt_at_most(within, -0.04, 0.0), 0.26, 0.0)
+    assert at_ease(within) is within
 
 
 def test_own_and_posed_faces_are_at_ease_and_who_is_filmed_is_not(shipped_models: Models) -> None:
