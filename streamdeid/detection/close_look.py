@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
+from streamdeid.detection.asked_about import surest_asked
 from streamdeid.detection.centerface import CenterFace
 from streamdeid.detection.survey import DARK, contrast
 from streamdeid.detection.upright_view import shown, stretched, view
@@ -80,6 +82,16 @@ class CloseLook:
         own = slice((_SIDE - _WIDTH) // 2, (_SIDE + _WIDTH) // 2)
         little = not anyway and shown(planes.size, box, _SIDE / _WIDTH) < _SHOWN
         return None if said < 1 and (little or contrast(seen[own, own, 1]) < DARK) else said
+
+    def keypoints(self, planes: Planes, box: Box, turn: float = 0, others: Sequence[Box] = ()) -> Keypoints | None:
+        """The face that the finer view shows in the middle of a box, in pixels of the frame, if its score reaches the
+        bar. Its score is given as 0.5 at the bar and 1 from twice the bar on, like the second network's.
+
+        box: pixels, with an area. turn: as above. others: boxes of other faces, pixels.
+        """
+        seen = stretched(view(planes, box, _FINE_WIDTH, _FINE_SIDE, cv2.BORDER_REPLICATE, turn))
+        found = surest_asked(self._fine(seen, BAR).faces, box, others, _FINE_WIDTH, _FINE_SIDE, turn, _INNER)
+        return None if found is None else replace(found, score=min(found.score / BAR / 2, 1.0))
 
 
 def _best(

@@ -12,9 +12,14 @@ with what is within a tenth of a second of a sighting; of the 1,223 that hold no
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from streamdeid.core.arrays import Box
-from streamdeid.core.faces import Face, Keypoints
+from streamdeid.core.faces import NO_FACE, Face, Keypoints
+from streamdeid.core.frames import Planes
+from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
+from streamdeid.detection.second_look import SecondLook
 
 _SEEN = 0.5
 """Score from which the second network's points belong to a face, if the third network does not deny it: the library's
@@ -26,10 +31,28 @@ _PERHAPS, _PERHAPS_THIRD = 0.3, 0.6
 """The second network's score, or the third network's opinion, from which there may be a face."""
 
 
+def look_again(
+    look: SecondLook, close: CloseLook | None, planes: Planes, box: Box, others: Sequence[Box], turns: Iterable[float]
+) -> Face | None:
+    """The face that the networks see in a box (pixels) after the first of these quarter turns (`upright_turn`) in which
+    they see one; None where they see none in any. others: boxes of other faces, pixels. close: the third network, if it
+    runs. Where it is sure of a face, that has its points."""
+    for turn in dict.fromkeys(turns):
+        points = look.keypoints(planes, box, others, turn)
+        # anyway: else a None ("perhaps a face") would hide half a picture before a large person comes into view.
+        opinion = None if close is None else close(planes, box, turn, anyway=True, others=others)
+        if close is not None and opinion is not None and opinion >= NO_FACE:
+            points = close.keypoints(planes, box, turn, others) or points
+        if (found := looked_again(box, points, opinion)) is not None:
+            return found
+    return None
+
+
 def looked_again(box: Box, points: Keypoints | None, opinion: float | None) -> Face | None:
     """The face in a box (pixels), None where there is none, and a face without keypoints where there may be one.
 
-    points: what the second network sees there. opinion: the third network's score over its bar; None: too dark to say.
+    points: what the second or the third network sees there. opinion: the third network's score over its bar; None: too
+    dark to say.
     """
     score = 0.0 if points is None else points.score
     if points is not None and score >= _SEEN and (opinion is None or opinion >= _NOT_DENIED):

@@ -23,7 +23,7 @@ from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.far_steps import FarSteps
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, region_of_box
-from streamdeid.detection.looked_again import looked_again
+from streamdeid.detection.looked_again import look_again
 from streamdeid.detection.lying_heads import LyingHeads
 from streamdeid.detection.matching import (
     SURE,
@@ -140,14 +140,9 @@ class MediapipeFaces:
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What two networks see in a box of a frame, pixels, where the face of a track is expected (`looked_again`)."""
         # A head that lies now most often lay in that frame, too, but perhaps elsewhere: it may have moved.
-        found, close, known = None, self._close_look, place_at(self._places, box)
-        first = 0.0 if known is None else known.upright
-        for turn in dict.fromkeys((first, 0, *(place.turn for place in self._places))):
-            points = self._look.keypoints(frame.planes, box, others, turn)
-            # anyway: else a None ("perhaps a face") would hide half a picture before a large person comes into view.
-            opinion = None if close is None else close(frame.planes, box, turn, anyway=True, others=others)
-            if (found := looked_again(box, points, opinion)) is not None:
-                break
+        known = place_at(self._places, box)
+        turns = 0.0 if known is None else known.upright, 0.0, *(float(place.turn) for place in self._places)
+        found = look_again(self._look, self._close_look, frame.planes, box, others, turns)
         return found if found is not None and inside(found.box, frame.planes.size) else None
 
     def forget(self) -> None:
@@ -232,21 +227,28 @@ class MediapipeFaces:
         return likeness(seen) >= _LIKE_A_FACE
 
     def _key(self, planes: Planes, place: Place, found: Keypoints | None, others: Sequence[Box]) -> None:
-        """Note keypoints that the second network sees in a place, or likelier ones in another turn. others: as of
-        `_others`."""
+        """Note keypoints that the second network sees in a place, likelier ones in another turn, or those of the third
+        network, which are better, where it is sure of a face. others: as of `_others`."""
         place.keyed(self._lying.likelier(planes, place, found, others, not self._tiles[place.tile].turn))
+        if not place.trusted and (better := self._third(planes, place, others)) is not None:
+            place.keyed(better)
+
+    def _third(self, planes: Planes, place: Place, others: Sequence[Box]) -> Keypoints | None:
+        """The third network's keypoints of a place where it is sure of a face; None where it is not or sees none."""
+        close = self._close_look if place.surely_seen else None
+        return None if close is None else close.keypoints(planes, place.raw, place.upright, others)
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are surely seen in all places but this one."""
         return [as_detected(one.face) for one in self._sure() if one is not place and one.face is not None]
 
     def _find_again(self, planes: Planes) -> None:
-        """Follow, by the second network, the places that the detector lost."""
-        # Also where another face is seen now. To leave those places out saved a sixth of the searches, but lost two
-        # faces of 40 pixels and up in crowd_1080p, which were found beside that other face.
+        """Follow, by the other networks, the places that the detector lost, also where another face is seen now."""
+        # Without those a sixth of the searches was saved, but two faces of 40 pixels and up in crowd_1080p were lost.
         for place in [place for place in self._places if place.lost]:
             others = np.array([one.box for one in self._places if one.missed == 0]).reshape(-1, 4)
-            found = self._look.near(planes, place.raw, self._others(place), place.upright)
+            known = self._others(place)
+            found = self._third(planes, place, known) or self._look.near(planes, place.raw, known, place.upright)
             if found is not None and overlap(np.array([as_detected(found.box)]), others).max(initial=0.0) < SAME_FACE:
                 place.followed(found)
             elif found is None and place.missed == _TILTED:
@@ -328,8 +330,7 @@ class MediapipeFaces:
         for place in self._places:
             if place.missed == 0 and place.keys_due():
                 others = self._others(place)
-                found = self._look.keypoints(planes, place.raw, others, place.upright)
-                self._key(planes, place, found, others)
+                self._key(planes, place, self._look.keypoints(planes, place.raw, others, place.upright), others)
 
     def _look_closely(self, planes: Planes) -> None:
         """Ask the third network about places of which it has said little or that are in doubt; try turns if due."""

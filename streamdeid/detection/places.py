@@ -60,8 +60,7 @@ of one face (docs/methods.md 8.2), and frames for which that is believed."""
 _THIRD = 0.5
 """Weight of the third network's opinion; the evidence of the two other networks has the rest."""
 _TWICE, _BELIEVED = 2, 0.5
-"""Number of the third network's opinions from which they can lower the belief in a place, and belief below which they
-refute the place."""
+"""Number of the third network's opinions that can lower the belief in a place; belief below which they refute it."""
 _OPINED = (0.4, 1.15, 1.8), (0.0, 0.5, 1.0)
 """The third network's opinions, over its bar, and their values as evidence, 0 to 1: sure of no face, undecided, sure of
 a face. Of the faces of 14 clips three of four are above the last, of places without a face nine of ten below 1."""
@@ -186,8 +185,10 @@ class Place:
     def next_frame(self, far: bool = False) -> None:
         """Start a new frame. far: so long after the last one that landmarks may have slid (`far_steps`)."""
         self._far = far
-        if not self._key_age:
-            self._key_outline = self._outline_of_points()
+        if not self._key_age:  # of a neighbour's mesh the points just found are not moved with
+            outline, found = self.outline, self._keypoints
+            own = outline is not None and found is not None and middle_in(found.box, outline)
+            self._key_outline = outline if own else None
         self.mesh = self.surveyed = self.outline = None
         self.missed += 1
         self._unseen += 1
@@ -278,6 +279,11 @@ class Place:
             self._opinion = last + (opinion - last) / min(self._opinions, _LOOKS)
 
     @property
+    def surely_seen(self) -> bool:
+        """Whether the third network is sure of a face here: then its points are better than the second's."""
+        return self._opinion is not None and self._opinion >= NO_FACE and self.believed >= _BELIEVED
+
+    @property
     def opinions(self) -> int:
         """Number of the third network's opinions of what is here now; it restarts when that may have changed."""
         return self._opinions
@@ -315,12 +321,6 @@ class Place:
             half, x, y = (x1 - x0) / 2, (self.raw[0] + self.raw[2]) / 2, (self.raw[1] + self.raw[3]) / 2
             x0, y0, x1, y1 = min(x0, x - half), min(y0, y - half), max(x1, x + half), max(y1, y + half)
         self.box = x0, y0, x1, y1
-
-    def _outline_of_points(self) -> Points | None:
-        """The box of this frame's mesh, if the points just found are in it; None if the mesh is a neighbour's."""
-        if self.outline is None or self._keypoints is None:
-            return None
-        return self.outline if middle_in(self._keypoints.box, self.outline) else None
 
     def turns_due(self) -> bool:
         """Whether the last look leaves a doubt, so that the head is to be tried in other turns."""

@@ -18,17 +18,15 @@ from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
-from streamdeid.detection.candidates import overlap
-from streamdeid.detection.five_points import FiveFaces, as_detected
+from streamdeid.detection.asked_about import in_the_middle, surest_asked
 from streamdeid.detection.networks import Detects, Networks
 from streamdeid.detection.quarter_turns import turned
 from streamdeid.detection.tiles import INPUT
-from streamdeid.detection.upright_view import seen_in_view, shown, stretched, view
+from streamdeid.detection.upright_view import shown, stretched, view
 from streamdeid.detection.yunet import YuNet
 
 _FAINTEST = 0.05
@@ -42,8 +40,6 @@ default threshold of 0.5. It hardly ever could move other means so far."""
 _WIDTH, _SIDE = 64, 128
 """Width of the face, and side of the picture, that YuNet sees: with more around the face it sees fewer faces (92, 85,
 82 % of the true sightings at 20 false ones with the face 1/2, 0.3 and 1/4 of the side)."""
-_LIKE = (0.4, 2.2)
-"""Limits of the longer side of YuNet's box over that of the box asked about: it holds brows to chin, or the head."""
 FOLLOWED = 0.5
 """Score from which YuNet alone finds a face that the detector had found and lost: the library's own bar."""
 
@@ -113,14 +109,7 @@ class SecondLook:
     def _surest(self, planes: Planes, box: Box, others: Sequence[Box], turn: float, outside: int) -> Keypoints | None:
         """As `keypoints`, in one run; outside: what is seen outside the picture, as for `view`."""
         found = self._yunet(stretched(view(planes, box, _WIDTH, _SIDE, outside, turn)))
-        same = _in_view(found, np.full(2, _SIDE / 2), _WIDTH)
-        there = seen_in_view(found, box, _WIDTH, _SIDE, turn)
-        best: Keypoints | None = None
-        for row in np.flatnonzero(same).tolist():
-            one = there.keypoints(row)
-            if (best is None or one.score > best.score) and not _of_others(one, box, others):
-                best = one
-        return best
+        return surest_asked(found, box, others, _WIDTH, _SIDE, turn)
 
     def turns(self, planes: Planes, box: Box, turns: Sequence[int]) -> list[int]:
         """Those of the given quarter turns anticlockwise after which YuNet sees a face in a box, the highest score
@@ -132,7 +121,7 @@ class SecondLook:
         found = self._yunet(np.ascontiguousarray(np.hstack([turned(seen, turn) for turn in turns])))
         sure, surest = found.scores >= FOLLOWED, {}
         for number, turn in enumerate(turns):
-            seen_so = sure & _in_view(found, np.array([number + 0.5, 0.5]) * side, width)
+            seen_so = sure & in_the_middle(found, np.array([number + 0.5, 0.5]) * side, width)
             surest[turn] = float(found.scores[seen_so].max(initial=0.0))
         return sorted((turn for turn in turns if surest[turn] > 0), key=lambda turn: -surest[turn])
 
@@ -155,18 +144,3 @@ def _glance(detect: Detects, planes: Planes, box: Box, turn: float) -> float:
         near = np.abs(centres - (x + _GLANCE_SIDE / 2, y + _GLANCE_SIDE / 2)).max(axis=1) < width / 2
         best.append(float(scores[near].max()) if near.any() else 0.0)
     return float(np.mean(best))
-
-
-def _in_view(found: FiveFaces, middle: NDArray[np.float64], width: int) -> NDArray[np.bool_]:
-    """Which of the faces found, (n,), match the face that a view shows `width` pixels wide about its middle, (2,)."""
-    away = np.abs((found.boxes[:, :2] + found.boxes[:, 2:]) / 2 - middle).max(axis=1)
-    sides = (found.boxes[:, 2:] - found.boxes[:, :2]).max(axis=1)
-    return np.asarray((away < 0.6 * width) & (sides > _LIKE[0] * width) & (sides < _LIKE[1] * width), np.bool_)
-
-
-def _of_others(found: Keypoints, box: Box, others: Sequence[Box]) -> bool:
-    """Whether the face found overlaps another box more than this one, all in pixels."""
-    if not len(others):
-        return False
-    shared = overlap(np.array([as_detected(found.box)]), np.array([box, *others]))[0]
-    return bool(shared[1:].max() > shared[0])

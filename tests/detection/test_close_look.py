@@ -12,11 +12,14 @@ from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import close_look
+from streamdeid.detection.centerface import Seen
 from streamdeid.detection.close_look import CloseLook
-from streamdeid.detection.quarter_turns import boxes_turned_back, turned
+from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.quarter_turns import boxes_turned_back, turned, turned_back
 from streamdeid.detection.upright_view import shown, view
+from streamdeid.observe.keypoint_pose import points_of_landmarks
 from streamdeid.surrogates.models import load_models
-from streamdeid.synthetic.people import synthetic_people
+from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +28,16 @@ def look() -> CloseLook:
 
 
 @pytest.fixture(scope="module")
-def picture() -> tuple[NDArray[np.uint8], Box]:
-    """A drawn person, RGB uint8 (720, 1280, 3), and the box of the face."""
+def drawn() -> SyntheticFrame:
     models = load_models(None)
-    one = next(iter(synthetic_people(models.fitting, models.gallery, people=1, size=(1280, 720))))
-    planes = one.frame.planes
-    return rectangle_to_rgb(planes, 0, 0, *planes.size, 1.0), one.truths[0].box
+    return next(iter(synthetic_people(models.fitting, models.gallery, people=1, size=(1280, 720))))
+
+
+@pytest.fixture(scope="module")
+def picture(drawn: SyntheticFrame) -> tuple[NDArray[np.uint8], Box]:
+    """A drawn person, RGB uint8 (720, 1280, 3), and the box of the face."""
+    planes = drawn.frame.planes
+    return rectangle_to_rgb(planes, 0, 0, *planes.size, 1.0), drawn.truths[0].box
 
 
 def reduced(rgb: NDArray[np.uint8], box: Box, scale: float) -> tuple[Planes, Box]:
@@ -211,3 +218,53 @@ def test_what_is_seen_in_the_middle_of_another_face_is_not_in_this_box(
     for other in (here, (x0 - side, y0, x1 + 2 * side, y1 + 2 * side)):  # one place, or no face of this size
         said = look(planes, (x0, y0, x1, y1), turn, anyway=True, others=[other])
         assert own is not None and said is not None and said > 1.2
+
+
+@pytest.mark.parametrize("turn", [0, 1, 3])
+@pytest.mark.parametrize("width", [20, 80])
+def test_the_points_of_a_face_lie_on_its_features(
+    look: CloseLook, drawn: SyntheticFrame, width: float, turn: int
+) -> None:
+    """Asked about a box that lies a tenth aside, as the detector's do."""
+    truth = drawn.truths[0]
+    rgb = rectangle_to_rgb(drawn.frame.planes, 0, 0, *drawn.frame.planes.size, 1.0)
+    scale = width / (truth.box[2] - truth.box[0])
+    upright, (x0, y0, x1, y1) = reduced(rgb, truth.box, scale)
+    asked = (x0 + 0.1 * width, y0 - 0.1 * width, x1 + 0.1 * width, y1 - 0.1 * width)
+    planes, there = as_a_turned_camera_sees(upright, asked, turn)
+    found = look.keypoints(planes, there, turn)
+    assert found is not None and found.score > 0.5
+    features = turned_back(scale * points_of_landmarks(truth.points[:68]), turn, planes.size)
+    away = np.linalg.norm(found.points - features, axis=1)
+    assert away.mean() < 0.1 * width
+
+
+def test_no_points_are_seen_on_a_wall_nor_those_of_another_face(
+    look: CloseLook, picture: tuple[NDArray[np.uint8], Box]
+) -> None:
+    rgb, box = picture
+    planes, (x0, y0, x1, y1) = reduced(rgb, box, 80 / (box[2] - box[0]))
+    assert look.keypoints(planes_from_rgb(np.full((120, 160, 3), 128, np.uint8)), (60.0, 40.0, 100.0, 80.0)) is None
+    beside = (x0 + 36.0, y0, x1 + 36.0, y1)
+    assert look.keypoints(planes, beside) is not None
+    assert look.keypoints(planes, beside, others=[(x0, y0, x1, y1)]) is None
+
+
+def test_at_the_bar_points_have_half_the_full_score(
+    look: CloseLook, picture: tuple[NDArray[np.uint8], Box], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half is what the second network's library asks for, and what places believe points from."""
+    planes, place = reduced(*picture, 0.25)
+
+    def told(score: float) -> float | None:
+        middle = close_look._FINE_SIDE / 2
+        box = np.array([[middle - 20, middle - 20, middle + 20, middle + 20]])
+        faces = FiveFaces(box, np.full((1, 5, 2), middle), np.array([score]))
+        seen = Seen(faces, np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32), (4.0, 4.0))
+        monkeypatch.setattr(look, "_fine", lambda rgb, least: seen)
+        found = look.keypoints(planes, place)
+        return None if found is None else found.score
+
+    assert told(close_look.BAR) == pytest.approx(0.5)
+    assert told(0.5) == pytest.approx(0.25 / close_look.BAR)
+    assert told(0.9) == 1.0

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
+from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Frame
-from streamdeid.detection.looked_again import looked_again
+from streamdeid.detection.close_look import CloseLook
+from streamdeid.detection.looked_again import look_again, looked_again
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.detection.second_look import SecondLook
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 
@@ -43,6 +48,29 @@ def test_two_networks_make_a_face_a_doubt_or_nothing(score: float, opinion: floa
     assert found is not None and found.again and found.surveyed == opinion
     assert (found.keypoints is not None) == (what == "face")
     assert what == "face" or found.box == BOX
+
+
+class _Third:
+    """A third network that is so sure of a face, and whose points have the highest score."""
+
+    def __init__(self, opinion: float) -> None:
+        self.opinion = opinion
+
+    def __call__(self, *given: object, **named: object) -> float:
+        return self.opinion
+
+    def keypoints(self, *given: object) -> Keypoints:
+        return points(1.0)
+
+
+@pytest.mark.parametrize(("opinion", "score"), [(2.0, 1.0), (1.1, 0.7)])
+def test_the_points_are_the_third_networks_where_it_is_sure(opinion: float, score: float) -> None:
+    second, third = (
+        cast(SecondLook, SimpleNamespace(keypoints=lambda *_: points(0.7))),
+        cast(CloseLook, _Third(opinion)),
+    )
+    found = look_again(second, third, planes_from_rgb(np.zeros((48, 64, 3), np.uint8)), BOX, [], [0.0])
+    assert found is not None and found.keypoints is not None and found.keypoints.score == score
 
 
 def test_a_drawn_face_is_seen_where_it_is_expected_and_nobody_beside_it() -> None:
