@@ -39,7 +39,7 @@ from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turned, turned_back
 from streamdeid.detection.region import LandmarkRegion
-from streamdeid.detection.second_look import SecondLook, likeness
+from streamdeid.detection.second_look import Look, SecondLook, likeness
 from streamdeid.detection.survey import Survey
 from streamdeid.detection.survey_beside import SurveyBeside, There, Told, found_now
 from streamdeid.detection.tiles import INPUT, Rounds, Tile, close_tiles, least_face, tile_for, tiles_of, with_turned
@@ -133,8 +133,7 @@ class MediapipeFaces:
             turns = self._lying.noted(self._places, frame.time)
             self._rounds.look_for(turns)
             survey.look_for(turns)
-        faces = faces_of(self._places, planes.size)
-        self._places = remembered(self._places)
+        faces, self._places = faces_of(self._places, planes.size), remembered(self._places)
         return faces
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
@@ -223,20 +222,23 @@ class MediapipeFaces:
                 place.region = place.mesh = place.outline = None
 
     def _like_a_face(self, planes: Planes, place: Place) -> bool:
-        seen = self._look.keypoints(planes, place.raw, self._others(place), place.upright)
-        return likeness(seen) >= _LIKE_A_FACE
+        return likeness(self._look.keypoints(planes, place.raw, self._others(place), place.upright)) >= _LIKE_A_FACE
 
-    def _key(self, planes: Planes, place: Place, found: Keypoints | None, others: Sequence[Box]) -> None:
-        """Note keypoints that the second network sees in a place, likelier ones in another turn, or those of the third
-        network, which are better, where it is sure of a face. others: as of `_others`."""
-        place.keyed(self._lying.likelier(planes, place, found, others, not self._tiles[place.tile].turn))
-        if not place.trusted and (better := self._third(planes, place, others)) is not None:
-            place.keyed(better)
+    def _key(self, planes: Planes, place: Place, seen: Look | None = None) -> None:
+        """Note the keypoints of a place: the third network's, which are better, where it is sure of a face, or else the
+        second's, perhaps of another turn. seen: what the second network saw there, if it was asked."""
+        found = None if place.turn else self._third(planes, place)
+        if found is None:
+            others = self._others(place)
+            told = self._look.keypoints(planes, place.raw, others, place.upright) if seen is None else seen.keypoints
+            found = self._lying.likelier(planes, place, told, others, not self._tiles[place.tile].turn)
+            found = (self._third(planes, place) if place.turn else None) or found
+        place.keyed(found)
 
-    def _third(self, planes: Planes, place: Place, others: Sequence[Box]) -> Keypoints | None:
+    def _third(self, planes: Planes, place: Place) -> Keypoints | None:
         """The third network's keypoints of a place where it is sure of a face; None where it is not or sees none."""
         close = self._close_look if place.surely_seen else None
-        return None if close is None else close.keypoints(planes, place.raw, place.upright, others)
+        return None if close is None else close.keypoints(planes, place.raw, place.upright, self._others(place))
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are surely seen in all places but this one."""
@@ -247,8 +249,8 @@ class MediapipeFaces:
         # Without those a sixth of the searches was saved, but two faces of 40 pixels and up in crowd_1080p were lost.
         for place in [place for place in self._places if place.lost]:
             others = np.array([one.box for one in self._places if one.missed == 0]).reshape(-1, 4)
-            known = self._others(place)
-            found = self._third(planes, place, known) or self._look.near(planes, place.raw, known, place.upright)
+            found = self._third(planes, place)
+            found = found or self._look.near(planes, place.raw, self._others(place), place.upright)
             if found is not None and overlap(np.array([as_detected(found.box)]), others).max(initial=0.0) < SAME_FACE:
                 place.followed(found)
             elif found is None and place.missed == _TILTED:
@@ -326,11 +328,10 @@ class MediapipeFaces:
         return [as_detected(one.face) for one in self._places if one.missed == 0 and one.face is not None]
 
     def _ask_for_points(self, planes: Planes) -> None:
-        """Ask the second network for keypoints of the faces that no trusted mesh shows."""
+        """Ask for keypoints of the faces that no trusted mesh shows."""
         for place in self._places:
             if place.missed == 0 and place.keys_due():
-                others = self._others(place)
-                self._key(planes, place, self._look.keypoints(planes, place.raw, others, place.upright), others)
+                self._key(planes, place)
 
     def _look_closely(self, planes: Planes) -> None:
         """Ask the third network about places of which it has said little or that are in doubt; try turns if due."""
@@ -366,18 +367,16 @@ class MediapipeFaces:
         if place.second:  # each frame finds anew on whose head it lies; no more is asked
             return
         if place.look_due():
-            others = self._others(place)
-            seen = self._look.look(planes, candidate.box, candidate.score, others, place.upright)
+            seen = self._look.look(planes, candidate.box, candidate.score, self._others(place), place.upright)
             place.looked(seen.evidence)
-            self._key(planes, place, seen.keypoints, others)
+            self._key(planes, place, seen)
             if place.turns_due():
                 self._try_turns(planes, place)
         if place.slid or (place.mesh is None and place.landmarks_due()):
             known = None if place.slid else place.keypoints
-            if known is None:
-                self._mesh(planes, place, region_of_box(candidate.box, candidate.keypoints))
-            else:
-                self._mesh(planes, place, region_of_box(as_detected(known.box), known.points))
+            own = candidate.box, candidate.keypoints
+            box, points = own if known is None else (as_detected(known.box), known.points)
+            self._mesh(planes, place, region_of_box(box, points))
         if place.outline is not None:
             place.anchored(place.outline)
 

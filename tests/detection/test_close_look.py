@@ -245,7 +245,7 @@ def test_no_points_are_seen_on_a_wall_nor_those_of_another_face(
     rgb, box = picture
     planes, (x0, y0, x1, y1) = reduced(rgb, box, 80 / (box[2] - box[0]))
     assert look.keypoints(planes_from_rgb(np.full((120, 160, 3), 128, np.uint8)), (60.0, 40.0, 100.0, 80.0)) is None
-    beside = (x0 + 36.0, y0, x1 + 36.0, y1)
+    beside = (x0 + 22.0, y0, x1 + 22.0, y1)
     assert look.keypoints(planes, beside) is not None
     assert look.keypoints(planes, beside, others=[(x0, y0, x1, y1)]) is None
 
