@@ -21,7 +21,7 @@ by eye, in 13 clips, every one had more than 1.37 once (1.6 in the clips by whic
 a face two always had less than 1.2 (docs/methods.md 8.3)."""
 
 AS_LARGE = 0.75
-"""Least mean side of a mesh over that of the face by a second network's points (`Keypoints.side_of`), from which both
+"""Least mean side of a mesh over that of the face by another network's points (`Keypoints.side_of`), from which both
 can be of one face, besides the distance of the points. A mesh half as large as the face lay on the eyes and the nose of
 a woman who laughed in profile, near enough to the five points, and left her mouth and forehead open (0.53 to 0.68,
 stage_and_audience). Of 433 other agreements in 20 clips three were below, two of them as flat a mesh on the upper half
@@ -73,7 +73,7 @@ class Face:
     out."""
 
     keypoints: Keypoints | None = None
-    """Keypoints that a second network found here, in this frame, or in one a few frames before and moved along since;
+    """Keypoints that another network found here, in this frame, or in one a few frames before and moved along since;
     None where it saw no face, or was not asked."""
     surveyed: float | None = None
     """Verdict of a third network on this place in this very frame: its score over the bar, so 1 and more for a face.

@@ -13,19 +13,18 @@ from streamdeid.detection.candidates import overlap
 from streamdeid.detection.five_points import FiveFaces, as_detected
 from streamdeid.detection.upright_view import seen_in_view
 
-NEAR = 0.6
+_NEAR = 0.6
 """Largest distance of a face's middle from the view's, across and down, in widths of the box asked about."""
 _LIKE = (0.4, 2.2)
 """Limits of the longer side of a face's box over that of the box asked about: it holds brows to chin, or the head."""
 
 
 def surest_asked(
-    found: FiveFaces, box: Box, others: Sequence[Box], width: int, side: int, turn: float, near: float = NEAR
+    found: FiveFaces, box: Box, others: Sequence[Box], width: int, side: int, turn: float
 ) -> Keypoints | None:
     """The face with the highest score among those found in a `view` of these arguments that are the one asked about, in
-    pixels of the frame. box: asked about; others: of faces that are known, which are not meant; both in pixels. near:
-    as `NEAR`."""
-    same = in_the_middle(found, np.full(2, side / 2), width, near)
+    pixels of the frame. box: asked about; others: of faces that are known, which are not meant; both in pixels."""
+    same = in_the_middle(found, np.full(2, side / 2), width)
     there = seen_in_view(found, box, width, side, turn)
     best: Keypoints | None = None
     for row in np.flatnonzero(same).tolist():
@@ -35,11 +34,11 @@ def surest_asked(
     return best
 
 
-def in_the_middle(found: FiveFaces, middle: NDArray[np.float64], width: int, near: float = NEAR) -> NDArray[np.bool_]:
+def in_the_middle(found: FiveFaces, middle: NDArray[np.float64], width: int) -> NDArray[np.bool_]:
     """Which of the faces found, (n,), match the face that a view shows `width` pixels wide about its middle, (2,)."""
     away = np.abs((found.boxes[:, :2] + found.boxes[:, 2:]) / 2 - middle).max(axis=1)
     sides = (found.boxes[:, 2:] - found.boxes[:, :2]).max(axis=1)
-    return np.asarray((away < near * width) & (sides > _LIKE[0] * width) & (sides < _LIKE[1] * width), np.bool_)
+    return np.asarray((away < _NEAR * width) & (sides > _LIKE[0] * width) & (sides < _LIKE[1] * width), np.bool_)
 
 
 def _of_others(found: Keypoints, box: Box, others: Sequence[Box]) -> bool:

@@ -88,6 +88,11 @@ def middle_in(box: Box, corners: Points) -> bool:
     return bool(x0 <= (box[0] + box[2]) / 2 <= x1 and y0 <= (box[1] + box[3]) / 2 <= y1)
 
 
+def shows_one_of(box: Box, faces: Sequence[Box]) -> bool:
+    """Whether a box shows one of several faces, by their boxes: (x0, y0, x1, y1) each, pixels."""
+    return bool(overlap(np.array([box]), np.array(faces).reshape(-1, 4)).max(initial=0.0) >= SAME_FACE)
+
+
 def part_of(box: tuple[float, float, float, float], faces: Sequence[tuple[float, float, float, float]]) -> bool:
     """Whether most of a box lies in one of some larger faces, all in pixels: the redaction of that face covers it."""
     one, others = np.array([box]), np.array(faces, dtype=np.float64).reshape(-1, 4)

@@ -26,7 +26,7 @@ _SIDE = 32
 """Sides of the network's picture are multiples of this, pixels."""
 _LIKE = 0.4, 2.2
 """Limits of the longer side of a face that is seen over that of the box asked about, as for the second network
-(`second_look`). Two faces side by side in a box that holds both are not of its size (without these limits
+(`asked_about`). Two faces side by side in a box that holds both are not of its size (without these limits
 subway_cctv_three had a redaction over a door)."""
 _SAME = 0.3
 """IoU above which two boxes are one face: the figure of the network's authors."""

@@ -84,13 +84,13 @@ class CloseLook:
         return None if said < 1 and (little or contrast(seen[own, own, 1]) < DARK) else said
 
     def keypoints(self, planes: Planes, box: Box, turn: float = 0, others: Sequence[Box] = ()) -> Keypoints | None:
-        """The face that the finer view shows in the middle of a box, in pixels of the frame, if its score reaches the
+        """The face that the finer view shows where it is asked about, in pixels of the frame, if its score reaches the
         bar. Its score is given as 0.5 at the bar and 1 from twice the bar on, like the second network's.
 
         box: pixels, with an area. turn: as above. others: boxes of other faces, pixels.
         """
         seen = stretched(view(planes, box, _FINE_WIDTH, _FINE_SIDE, cv2.BORDER_REPLICATE, turn))
-        found = surest_asked(self._fine(seen, BAR).faces, box, others, _FINE_WIDTH, _FINE_SIDE, turn, _INNER)
+        found = surest_asked(self._fine(seen, BAR).faces, box, others, _FINE_WIDTH, _FINE_SIDE, turn)
         return None if found is None else replace(found, score=min(found.score / BAR / 2, 1.0))
 
 

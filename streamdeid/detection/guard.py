@@ -7,7 +7,7 @@ A detector is foreign code: a plug-in, a network, a graph in C++. Its answers ar
   drop such a box, and nobody could say which face it stood for. A detector whose boxes may lie beyond the border has to
   drop them itself.
 * Points are not finite or have a wrong shape, landmarks have no forehead points, or scores are not numbers: withheld.
-  So are keypoints of a second network with such points, with an empty box or with a score outside 0 to 1, and a
+  So are keypoints of another network with such points, with an empty box or with a score outside 0 to 1, and a
   survey's opinion that is not a number from 0 on: posed faces are rendered at keypoints, and surveys end redactions.
 * There are more than `MOST_FACES` faces: withheld, before they cost time.
 * Points make sense by themselves but do not belong to their box (elsewhere, collapsed, ten times as large): the
@@ -58,7 +58,7 @@ _POINTS = {
 }
 """Shapes of a face's points."""
 _KEYPOINTS = 5, 2
-"""Shape of the points of a second network."""
+"""Shape of the points of another network."""
 
 
 class Change(NamedTuple):
@@ -233,7 +233,7 @@ def _outside(box: Box, frame: Frame) -> bool:
 
 
 def _are_keypoints(found: object) -> bool:
-    """Whether a value can be keypoints of a second network: a box with an area, five points, a score from 0 to 1."""
+    """Whether a value can be keypoints of another network: a box with an area, five points, a score from 0 to 1."""
     if not isinstance(found, Keypoints):
         return False
     box, points = _numbers(found.box), found.points

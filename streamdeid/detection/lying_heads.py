@@ -14,12 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
-from streamdeid.detection.candidates import SAME_FACE, Candidate, overlap
+from streamdeid.detection.candidates import Candidate, shows_one_of
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.matching import SURE
@@ -86,8 +84,7 @@ class LyingHeads:
         """Whether a new person lies where the detector saw a candidate in a turned picture. others, places: as for
         `found`."""
         lately = [place for place in places if place.region is not None or place.missed <= WAITED_FOR]
-        shared = overlap(np.array([candidate.box]), np.array([one.raw for one in lately]).reshape(-1, 4))[0]
-        if candidate.score < _CLEAR or shared.max(initial=0.0) >= SAME_FACE:
+        if candidate.score < _CLEAR or shows_one_of(candidate.box, [one.raw for one in lately]):
             return False  # a known place is tried in all turns anyway, in time
         return self.found(planes, candidate.box, candidate.turn, others, places) is not None
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from streamdeid.core.arrays import Box
 from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
-from streamdeid.detection.candidates import SAME_FACE, Candidate, in_tile, joined, overlap, part_of, seen_before
+from streamdeid.detection.candidates import Candidate, in_tile, joined, part_of, seen_before, shows_one_of
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.far_steps import FarSteps
 from streamdeid.detection.five_points import as_detected
@@ -44,6 +42,7 @@ from streamdeid.detection.survey import Survey
 from streamdeid.detection.survey_beside import SurveyBeside, There, Told, found_now
 from streamdeid.detection.tiles import INPUT, Rounds, Tile, close_tiles, least_face, tile_for, tiles_of, with_turned
 from streamdeid.detection.turned_survey import SeenAside
+from streamdeid.detection.upright_view import upright_turn
 from streamdeid.detection.yunet import YuNet
 
 _WHOLE_SIZE = 384
@@ -126,7 +125,9 @@ class MediapipeFaces:
             self._sight(planes, known.get(row), candidates[row])
         self._find_again(planes)
         self._look_over(frame)
-        self._ask_for_points(planes)
+        for place in self._places:
+            if place.missed == 0 and place.keys_due():
+                self._key(planes, place)
         one_to_a_head(self._places)
         self._look_closely(planes)
         if (survey := self._beside or self._survey) is not None:
@@ -227,18 +228,19 @@ class MediapipeFaces:
     def _key(self, planes: Planes, place: Place, seen: Look | None = None) -> None:
         """Note the keypoints of a place: the third network's, which are better, where it is sure of a face, or else the
         second's, perhaps of another turn. seen: what the second network saw there, if it was asked."""
-        found = None if place.turn else self._third(planes, place)
+        lies = place.turn
+        found = None if lies else self._third(planes, place)
         if found is None:
             others = self._others(place)
             told = self._look.keypoints(planes, place.raw, others, place.upright) if seen is None else seen.keypoints
             found = self._lying.likelier(planes, place, told, others, not self._tiles[place.tile].turn)
-            found = (self._third(planes, place) if place.turn else None) or found
+            found = (self._third(planes, place) if lies else None) or found
         place.keyed(found)
 
     def _third(self, planes: Planes, place: Place) -> Keypoints | None:
-        """The third network's keypoints of a place where it is sure of a face; None where it is not or sees none."""
-        close = self._close_look if place.surely_seen else None
-        return None if close is None else close.keypoints(planes, place.raw, place.upright, self._others(place))
+        """The third network's keypoints of a place, straightened, where it is sure of a face; None where it is not."""
+        close, turn = self._close_look if place.surely_seen else None, upright_turn(place.roll, place.turn)
+        return None if close is None else close.keypoints(planes, place.raw, turn, self._others(place))
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are surely seen in all places but this one."""
@@ -248,10 +250,11 @@ class MediapipeFaces:
         """Follow, by the other networks, the places that the detector lost, also where another face is seen now."""
         # Without those a sixth of the searches was saved, but two faces of 40 pixels and up in crowd_1080p were lost.
         for place in [place for place in self._places if place.lost]:
-            others = np.array([one.box for one in self._places if one.missed == 0]).reshape(-1, 4)
+            seen = [one.box for one in self._places if one.missed == 0]
             found = self._third(planes, place)
-            found = found or self._look.near(planes, place.raw, self._others(place), place.upright)
-            if found is not None and overlap(np.array([as_detected(found.box)]), others).max(initial=0.0) < SAME_FACE:
+            if found is None or shows_one_of(as_detected(found.box), seen):
+                found = self._look.near(planes, place.raw, self._others(place), place.upright)
+            if found is not None and not shows_one_of(as_detected(found.box), seen):
                 place.followed(found)
             elif found is None and place.missed == _TILTED:
                 self._try_turns(planes, place)
@@ -326,12 +329,6 @@ class MediapipeFaces:
     def _seen_faces(self) -> list[Box]:
         """Boxes of the faces that are seen, as the detector would box them."""
         return [as_detected(one.face) for one in self._places if one.missed == 0 and one.face is not None]
-
-    def _ask_for_points(self, planes: Planes) -> None:
-        """Ask for keypoints of the faces that no trusted mesh shows."""
-        for place in self._places:
-            if place.missed == 0 and place.keys_due():
-                self._key(planes, place)
 
     def _look_closely(self, planes: Planes) -> None:
         """Ask the third network about places of which it has said little or that are in doubt; try turns if due."""

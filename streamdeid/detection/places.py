@@ -51,11 +51,11 @@ _DOUBTED = 16
 _AGED, _TOLD = 3, 8
 """Frames after which points are asked for anew if no mesh is trusted, and for which they are used."""
 _POINTS = 0.5
-"""Score from which the second network's points, and the box about them, are believed: the library's own bar."""
+"""Score from which points, and the box about them, are believed: the bar of the second network's own library."""
 _TRUSTED = 0.8
 """Presence from which a mesh is trusted: by itself if it lies in the middle of its box, otherwise if points agree."""
 _APART, _VERIFIED = 0.16, 12
-"""Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
+"""Mean distance of five points of a mesh from those of the place, shares of the face's width, up to which both are
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
 _THIRD = 0.5
 """Weight of the third network's opinion; the evidence of the two other networks has the rest."""
@@ -71,7 +71,7 @@ class Place:
     """One place where a face is, or may be."""
 
     box: Box
-    """Last box, pixels: corrected by a trusted mesh, or by the second network's points where it saw any."""
+    """Last box, pixels: corrected by a trusted mesh, or by points where another network saw any."""
     score: float
     tile: int
     """Number of the tile that sees it best."""
@@ -134,7 +134,7 @@ class Place:
 
     @property
     def keypoints(self) -> Keypoints | None:
-        """The face that the second network saw here lately, moved with the place; None where it saw no face."""
+        """The face that another network saw here lately, moved with the place; None where it saw no face."""
         if self._keypoints is None or self._key_age > _TOLD or self._keypoints.score < _POINTS:
             return None
         outlines = self._key_outline, self.outline
@@ -209,16 +209,16 @@ class Place:
 
     @property
     def lost(self) -> bool:
-        """Whether the second network is to search for a likely face that was seen here a few frames ago."""
+        """Whether the other networks are to search for a likely face that was seen here a few frames ago."""
         return self.region is None and self.missed in _SEARCHED and self.evidence >= min(_DOUBTFUL, self.least)
 
     def followed(self, found: Keypoints) -> None:
-        """Note that the second network alone sees the face here; the evidence stays as the looks gave it."""
+        """Note that another network alone sees the face here; the evidence stays as the looks gave it."""
         self.raw, self.missed = as_detected(found.box), 0
         self.keyed(found)
 
     def keyed(self, found: Keypoints | None) -> None:
-        """Note the face that the second network sees here now; None if it sees none."""
+        """Note the face that the second or third network sees here now; None if there is none."""
         self._keypoints, self._key_raw, self._key_tile, self._key_age = found, self.raw, self.tile, 0
         self._key_outline = None
         self._verify()
@@ -264,7 +264,7 @@ class Place:
         return None if found is None else found.box
 
     def keys_due(self) -> bool:
-        """Whether the second network is to be asked for points, which show where the face is without a trusted mesh."""
+        """Whether other networks are to be asked for points, which show where the face is without a trusted mesh."""
         if self.trusted or self.second or self.refuted:
             return False  # a mesh that the points verified is no longer trusted after `_VERIFIED` frames
         aged = self._key_age >= (1 if self._far else _AGED) or self._key_tile != self.tile
@@ -303,7 +303,7 @@ class Place:
         self.opined(opinion)
 
     def found_by_survey(self, found: Keypoints) -> None:
-        """Note a face that a survey sees here, unless points of the second network are known."""
+        """Note a face that a survey sees here, unless points are known."""
         if self.keypoints is None:
             if self.missed:
                 self.raw, self.missed = as_detected(found.box), 0

@@ -108,7 +108,7 @@ class Observation:
     """float64 (4,): how far the detector's box reaches beyond the landmarks and forehead points at its left, right, top
     and bottom, shares of its sides; negative where they reach farther."""
     apart: float | None = None
-    """Mean distance of the landmarks from a second network's keypoints, shares of the face's width; None without."""
+    """Mean distance of the landmarks from another network's keypoints, shares of the face's width; None without."""
     side: float | None = None
     """Mean side of the box about the landmarks over that of the face by those keypoints; None without."""
     bulge: Points = field(default_factory=lambda: np.ones(len(OUTLINE)), repr=False)

@@ -67,7 +67,7 @@ class Cause(enum.Enum):
     BLURRED = "blurred"
     POOR_FIT = "poor fit"
     ASTRAY = "landmarks astray"
-    """The landmarks are not on the face: too small or beside it, by the detector's box or a second network's
+    """The landmarks are not on the face: too small or beside it, by the detector's box or another network's
     keypoints."""
     UNSTEADY = "unsteady"
     """The landmarks jump between two readings of the face: the pose that they tell goes to and fro as no head does."""
@@ -82,7 +82,7 @@ TRUE_LANDMARKS = frozenset({Cause.OCCLUDED, Cause.BLURRED})
 """Causes that put no doubt on where the landmarks are: a known face is rendered on its landmarks all the same."""
 _SMALLEST, _SMALLEST_SHOWN = 24.0, 10.0
 """Width of a face in pixels below which nobody is known by it, and below which its landmarks are of no use. Between the
-two, landmarks that lie where the detector saw the face, and at a second network's points where it was asked, are true
+two, landmarks that lie where the detector saw the face, and at another network's points where it was asked, are true
 enough to render a face on, and not to tell who it is. By eye on LFPW (32 faces each of 13, 16 and 22 pixels) and two
 clips that chose it; of 479 such faces there at most a quarter of the pixels in the middle of a labelled box are as they
 were (9 % on average), of faces of 26 to 50 pixels 15 % (8 on average)."""
@@ -116,7 +116,7 @@ turned one, one with much hair), but its middle is on the face. In crowd_1080p, 
 0.27 (99 of 100 up to 15 degrees of turn) and 0.37 (99 of 100 above), one beside a profile 0.5; in stage_and_audience,
 crossing_heads and street_bikes, which did not, right ones reach 0.24. They extend over 0.47 and more of their box."""
 _APART = 0.16
-"""Largest mean distance of the landmarks from a second network's five points, shares of the face's width
+"""Largest mean distance of the landmarks from another network's five points, shares of the face's width
 (docs/methods.md 8.2). It is used instead of the box, since boxes are up to 1.9 times as large as the face: of the heads
 of friends2 that are turned by 40 to 50 degrees, the box called every second right mesh astray."""
 _BARE, _UNSURE = np.array([0.25, 0.25, 0.12, 0.12]), 0.55
@@ -191,7 +191,7 @@ def as_rendered(found: Mapping[Cause, float], seen: Observation) -> Mapping[Caus
 
 
 def astray(seen: Observation) -> float:
-    """How far the landmarks lie from the eyes, nose and mouth that a second network sees, or else from where the
+    """How far the landmarks lie from the eyes, nose and mouth that another network sees, or else from where the
     detector's box says, 1 at the threshold."""
     if seen.apart is not None and seen.side is not None:
         return max(seen.apart / _APART, AS_LARGE / max(seen.side, 1e-3))
