@@ -47,8 +47,8 @@ class Recognition:
         self._recogniser = recogniser
         self._near: deque[float] = deque(maxlen=_WINDOW)
         self._blocked = Fraction(-1)
-        self.person = -1
-        """The whitelisted person to whom the row of frames belongs; -1 while there is none."""
+        self.person: int | None = None
+        """The whitelisted person to whom the row of frames belongs, if there is one."""
 
     def add(self, distances: Vector | None, clock: Fraction) -> None:
         """Add one frame: distances (people,), None where the face could not be recognised beyond doubt.
@@ -71,12 +71,12 @@ class Recognition:
     def start_anew(self) -> None:
         """Forget the row."""
         self._near.clear()
-        self.person = -1
+        self.person = None
 
-    def certain(self, clock: Fraction) -> bool:
-        """Whether the row is long enough, and near enough to its person, at this time."""
+    def certain(self, clock: Fraction) -> int | None:
+        """The person whom the track shows for certain at this time; None where the row is not long or near enough."""
         enough = len(self._near) >= _LEAST and clock >= self._blocked
-        return enough and float(np.median(self._near)) <= self._recogniser.accept
+        return self.person if enough and float(np.median(self._near)) <= self._recogniser.accept else None
 
 
 class Whitelist:
@@ -155,7 +155,7 @@ class Whitelist:
             and track.number in alone
             and not track.ambiguous
             and track.face is here[track.number][0]
-            and all(one.get(track.number, (None, -1))[1] == here[track.number][1] for one in around)
+            and all(track.number in one and one[track.number][1] == here[track.number][1] for one in around)
         }
         people = list(shown.values())
         return {number for number, person in shown.items() if people.count(person) == 1}
@@ -190,10 +190,10 @@ class Whitelist:
         sure = {}
         for track in tracks:
             one = self._recognition[track.number]
-            if one.person >= 0 and len(self._claims[one.person]) > 1:
+            if one.person is not None and len(self._claims[one.person]) > 1:
                 one.start_anew()
-            if track.face is not None and one.certain(self._clock):
-                sure[track.number] = track.face, one.person
+            if track.face is not None and (person := one.certain(self._clock)) is not None:
+                sure[track.number] = track.face, person
         return sure
 
 
