@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -44,8 +44,16 @@ WIDTHS = (0.0, 24.0, 50.0, math.inf)
 NAMES = "YuNet", "CenterFace"
 _EACH, _PRESENT, _ASIDE = 4, 0.95, 0.08
 
-Row = tuple[float, float, float, float]
-"""Differences of yaw, nod and roll, degrees, and mean distance of the points, share of the width."""
+
+class Apart(NamedTuple):
+    """How far a network's points of a face are from its landmarks."""
+
+    yaw: float
+    """Differences of the pose's yaw, nod and roll, degrees."""
+    nod: float
+    roll: float
+    points: float
+    """Mean distance of the points, share of the face's width."""
 
 
 def frames_of(path: Path, tilt: float) -> Iterator[Frame]:
@@ -61,7 +69,7 @@ def frames_of(path: Path, tilt: float) -> Iterator[Frame]:
         yield Frame(planes_from_rgb(np.asarray(there, np.uint8)), frame.time, frame.index)
 
 
-def apart(found: Keypoints, face: Face, head: MeanHead) -> Row | None:
+def apart(found: Keypoints, face: Face, head: MeanHead) -> Apart | None:
     """How far a network's points of a face are from its mesh; None where either has no pose."""
     assert face.mesh is not None
     true = points_of_mesh(face.mesh)
@@ -72,7 +80,7 @@ def apart(found: Keypoints, face: Face, head: MeanHead) -> Row | None:
     turns = ((getattr(told, name) - getattr(known, name)) for name in ("yaw", "nod", "roll"))
     yaw, nod, roll = (abs(math.degrees(math.remainder(turn, 2 * math.pi))) for turn in turns)
     away = float(np.linalg.norm(found.points - true, axis=1).mean() / known.size)
-    return yaw, nod, roll, away
+    return Apart(yaw, nod, roll, away)
 
 
 def _pose(points: Points, box: Box, head: MeanHead) -> KeypointPose | None:
@@ -81,13 +89,13 @@ def _pose(points: Points, box: Box, head: MeanHead) -> KeypointPose | None:
 
 def measured(
     paths: list[Path], frames: int | None, tilt: float
-) -> tuple[list[float], dict[str, list[tuple[float, Row]]]]:
+) -> tuple[list[float], dict[str, list[tuple[float, Apart]]]]:
     """The widths of all faces asked about, pixels, and for each network those of the faces that it sees, with how far
     its points are away. Raises StreamdeidError."""
     head, rng = MeanHead.of(load_models(None).fitting), np.random.default_rng(0)
     second, third = SecondLook(Networks(), YuNet(network(YUNET)), glances=False), CloseLook(network(CENTERFACE))
     asked: list[float] = []
-    rows: dict[str, list[tuple[float, Row]]] = {name: [] for name in NAMES}
+    rows: dict[str, list[tuple[float, Apart]]] = {name: [] for name in NAMES}
     for path in paths:
         with contextlib.closing(default_detector(Settings())) as detect:
             for number, frame in enumerate(islice(frames_of(path, tilt), frames)):
@@ -106,7 +114,7 @@ def measured(
     return asked, rows
 
 
-def table(asked: list[float], rows: dict[str, list[tuple[float, Row]]]) -> list[dict[str, Any]]:
+def table(asked: list[float], rows: dict[str, list[tuple[float, Apart]]]) -> list[dict[str, Any]]:
     """A row for each class of widths and network. Seen is what the filter takes for seen: a score of 0.5."""
     lines = []
     for low, high in pairwise(WIDTHS):
