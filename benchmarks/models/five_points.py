@@ -19,13 +19,12 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import cv2
 import numpy as np
 
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
+from benchmarks.recall.changes import tilted
 from streamdeid.core.arrays import Box, Points
-from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
@@ -57,16 +56,9 @@ class Apart(NamedTuple):
 
 
 def frames_of(path: Path, tilt: float) -> Iterator[Frame]:
-    """The frames of a clip, turned by so many degrees about their middle. Raises StreamdeidError."""
+    """The frames of a clip, turned anticlockwise by so many degrees. Raises StreamdeidError."""
     for frame in open_source(path, Settings()):
-        if not tilt:
-            yield frame
-            continue
-        width, height = frame.planes.size
-        turn = cv2.getRotationMatrix2D((width / 2, height / 2), tilt, 1.0)
-        rgb = rectangle_to_rgb(frame.planes, 0, 0, width, height, 1.0)
-        there = cv2.warpAffine(rgb, turn, (width, height), borderMode=cv2.BORDER_REFLECT)
-        yield Frame(planes_from_rgb(np.asarray(there, np.uint8)), frame.time, frame.index)
+        yield Frame(tilted(frame.planes, tilt), frame.time, frame.index) if tilt else frame
 
 
 def apart(found: Keypoints, face: Face, head: MeanHead) -> Apart | None:

@@ -74,24 +74,24 @@ def upside_down_box(corners: Corners, size: Size) -> Corners:
     return turned_box(turned_box(corners, size), size[::-1])
 
 
-def tilted(planes: Planes) -> Planes:
-    """A picture turned anticlockwise by 30 degrees, whole; black around it."""
-    y = _tilted(planes.y, planes.size, 1, _black(planes))
-    u, v = (_tilted(plane, planes.size, 2, 128) for plane in (planes.u, planes.v))
+def tilted(planes: Planes, degrees: float = _TILT) -> Planes:
+    """A picture turned anticlockwise, whole; black around it."""
+    y = _tilted(planes.y, planes.size, degrees, 1, _black(planes))
+    u, v = (_tilted(plane, planes.size, degrees, 2, 128) for plane in (planes.u, planes.v))
     return Planes(y, u, v, planes.colour)
 
 
-def _tilted(plane: Plane, size: Size, times: int, fill: int) -> Plane:
+def _tilted(plane: Plane, size: Size, degrees: float, times: int, fill: int) -> Plane:
     """One plane, `times` as coarse as a picture of a size."""
-    turn, sides = _turn(size)
+    turn, sides = _turn(size, degrees)
     move = turn[:, 2] / times + turn[:, :2] @ np.full(2, 0.5) - 0.5  # pixels have their middle at a half
     matrix, (width, height) = np.column_stack([turn[:, :2], move]), (side // times for side in sides)
     return np.asarray(cv2.warpAffine(plane, matrix, (width, height), borderValue=(fill,)), np.uint8)
 
 
-def _turn(size: Size) -> tuple[NDArray[np.float64], Size]:
+def _turn(size: Size, degrees: float = _TILT) -> tuple[NDArray[np.float64], Size]:
     """Places of a picture of a size in it when it is tilted, (2, 3), and that one's size, even."""
-    turn = cv2.getRotationMatrix2D((size[0] / 2, size[1] / 2), _TILT, 1.0)
+    turn = cv2.getRotationMatrix2D((size[0] / 2, size[1] / 2), degrees, 1.0)
     wide, high = (int(side) & ~1 for side in np.abs(turn[:, :2]) @ np.array(size))
     turn[:, 2] += (np.array([wide, high]) - size) / 2
     return turn, (wide, high)

@@ -15,7 +15,7 @@ from streamdeid.detection.upright_view import seen_in_view
 
 _NEAR = 0.6
 """Largest distance of a face's middle from the view's, across and down, in widths of the box asked about."""
-_LIKE = (0.4, 2.2)
+LIKE = (0.4, 2.2)
 """Limits of the longer side of a face's box over that of the box asked about: it holds brows to chin, or the head."""
 
 
@@ -38,7 +38,7 @@ def in_the_middle(found: FiveFaces, middle: NDArray[np.float64], width: int) -> 
     """Which of the faces found, (n,), match the face that a view shows `width` pixels wide about its middle, (2,)."""
     away = np.abs((found.boxes[:, :2] + found.boxes[:, 2:]) / 2 - middle).max(axis=1)
     sides = (found.boxes[:, 2:] - found.boxes[:, :2]).max(axis=1)
-    return np.asarray((away < _NEAR * width) & (sides > _LIKE[0] * width) & (sides < _LIKE[1] * width), np.bool_)
+    return np.asarray((away < _NEAR * width) & (sides > LIKE[0] * width) & (sides < LIKE[1] * width), np.bool_)
 
 
 def _of_others(found: Keypoints, box: Box, others: Sequence[Box]) -> bool:

@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.detection.asked_about import LIKE
 from streamdeid.detection.five_points import FiveFaces, one_to_a_face
 from streamdeid.detection.onnx_network import onnx_network
 
@@ -24,10 +25,6 @@ _CELL = 4
 """Width and height of a cell, pixels of the network's picture."""
 _SIDE = 32
 """Sides of the network's picture are multiples of this, pixels."""
-_LIKE = 0.4, 2.2
-"""Limits of the longer side of a face that is seen over that of the box asked about, as for the second network
-(`asked_about`). Two faces side by side in a box that holds both are not of its size (without these limits
-subway_cctv_three had a redaction over a door)."""
 _SAME = 0.3
 """IoU above which two boxes are one face: the figure of the network's authors."""
 
@@ -48,8 +45,10 @@ class Seen:
     def best(self, rows: slice, columns: slice, side: float) -> float:
         """The highest score in some cells of a face about as large as a box. side: longer side of that box, pixels of
         the picture. 0 where no such face is."""
+        # Two faces side by side in a box that holds both are not of its size: subway_cctv_three had a redaction over a
+        # door without these limits.
         sides = self.sides[rows, columns]
-        alike = (sides > _LIKE[0] * side) & (sides < _LIKE[1] * side)
+        alike = (sides > LIKE[0] * side) & (sides < LIKE[1] * side)
         return float(self.scores[rows, columns][alike].max(initial=0.0))
 
 

@@ -228,19 +228,19 @@ class MediapipeFaces:
     def _key(self, planes: Planes, place: Place, seen: Look | None = None) -> None:
         """Note the keypoints of a place: the third network's, which are better, where it is sure of a face, or else the
         second's, perhaps of another turn. seen: what the second network saw there, if it was asked."""
-        lies = place.turn
-        found = None if lies else self._third(planes, place)
+        others, lies = self._others(place), place.turn
+        found = None if lies else self._third(planes, place, others)
         if found is None:
-            others = self._others(place)
             told = self._look.keypoints(planes, place.raw, others, place.upright) if seen is None else seen.keypoints
             found = self._lying.likelier(planes, place, told, others, not self._tiles[place.tile].turn)
-            found = (self._third(planes, place) if lies else None) or found
+            found = (self._third(planes, place, others) if lies else None) or found
         place.keyed(found)
 
-    def _third(self, planes: Planes, place: Place) -> Keypoints | None:
-        """The third network's keypoints of a place, straightened, where it is sure of a face; None where it is not."""
+    def _third(self, planes: Planes, place: Place, others: Sequence[Box]) -> Keypoints | None:
+        """The third network's keypoints of a place, straightened, where it is sure of a face; None where it is not.
+        others: as of `_others`."""
         close, turn = self._close_look if place.surely_seen else None, upright_turn(place.roll, place.turn)
-        return None if close is None else close.keypoints(planes, place.raw, turn, self._others(place))
+        return None if close is None else close.keypoints(planes, place.raw, turn, others)
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are surely seen in all places but this one."""
@@ -251,9 +251,10 @@ class MediapipeFaces:
         # Without those a sixth of the searches was saved, but two faces of 40 pixels and up in crowd_1080p were lost.
         for place in [place for place in self._places if place.lost]:
             seen = [one.box for one in self._places if one.missed == 0]
-            found = self._third(planes, place)
+            others = self._others(place)
+            found = self._third(planes, place, others)
             if found is None or shows_one_of(as_detected(found.box), seen):
-                found = self._look.near(planes, place.raw, self._others(place), place.upright)
+                found = self._look.near(planes, place.raw, others, place.upright)
             if found is not None and not shows_one_of(as_detected(found.box), seen):
                 place.followed(found)
             elif found is None and place.missed == _TILTED:
