@@ -58,5 +58,6 @@ def tone_in_light(tone: Floats, rim: Floats) -> Floats:
     four grey levels at most."""
     skin = complex(-0.53, 0.848)
     beside = complex(rim[1] - 128, rim[2] - 128) / complex(0.848, 0.53)
-    chroma = tone[1] * skin + min(max(beside.real, -4.0), 4.0) * complex(0.848, 0.53)
+    less = min(max(tone[0] / 136, 0.0), 1.0)  # dark skin has less chroma
+    chroma = less * tone[1] * skin + min(max(beside.real, -4.0), 4.0) * complex(0.848, 0.53)
     return np.array([tone[0], 128 + chroma.real, 128 + chroma.imag])

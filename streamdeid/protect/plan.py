@@ -54,11 +54,13 @@ class Plan:
     tracklet: int = 0
     posed: PosedView | None = None
     """The view at which a posed face is rendered."""
+    steady: Head | None = None
+    """The ellipse about the head, where it goes on from the last frame's (`steady_heads`)."""
 
     @cached_property
     def head(self) -> Head:
         """The ellipse about the head; only redactions ask for it."""
-        return head_of(*self.place)
+        return head_of(*self.place) if self.steady is None else self.steady
 
     @cached_property
     def rim(self) -> Points:

@@ -28,12 +28,12 @@ from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import FACES, Cause, Level, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown, place_of
 from streamdeid.protect.measured_faces import Judge, MeasuredFaces, against_own
-from streamdeid.protect.nearer_heads import left_as_it_is, nearer_heads
+from streamdeid.protect.nearer_heads import nearer_heads
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, few, view_of
 from streamdeid.protect.provisional_faces import Between, ProvisionalFaces
-from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
+from streamdeid.protect.soft_redactions import SoftRedactions
 from streamdeid.protect.standing import Standing, own_face, planned
 from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.face import render_surrogate
@@ -81,7 +81,7 @@ class ReplaceFaces:
         self._posed = PosedFaces(fitting, self._light)
         self._poses = HeldPoses()
         self._provisional = ProvisionalFaces(surrogates if isinstance(surrogates, ProvisionalChoice) else None)
-        self._memories: dict[int, SoftMemory] = {}
+        self._soft = SoftRedactions(strict)
         self._fading = Fading(0.0 if strict else KEPT)
         self._chosen: dict[int, Chosen] = {}
         self._identities: dict[int, Points] = {}
@@ -127,7 +127,7 @@ class ReplaceFaces:
         has two redactions, each of which leaves the other out, the larger one lies above.
         """
         frame, out = pending.frame, pending.frame.planes.copy()
-        self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
+        plans = self._soft.begin(plans, frame.time)
         self._posed.begin(plans, pending)
         self._fading.begin(frame.time)
         hidden = sorted((one for one in plans if one.level not in FACES), key=lambda one: one.head.area)
@@ -277,14 +277,8 @@ class ReplaceFaces:
         """Redact a face, one of the plans: softly, or solidly where that is asked for or no soft redaction can be
         computed."""
         if plan.level is not Level.SOLID:
-            seen = plan.track.sighted is not None
-            memory = self._memories[plan.track.number] if seen else SoftMemory()  # a tone belongs to its place
-            others = [other for other in plans if other.track is not plan.track]
-            heads, closer = [one.head for one in others], [one.rendered for one in others]
             try:
-                # A posed face takes its light from what the strict redaction left.
-                with left_as_it_is(out, plan.head, [] if self._strict else nearer_heads(plan, plans)):
-                    soft_redaction(out, frame.planes, plan.head, memory, heads, closer, tone=seen and not self._strict)
+                self._soft.redact(out, frame.planes, plan, plans)
                 return Level.SOFT
             except _NOT_RENDERED:
                 _log.warning("no soft redaction could be computed; a solid one covers the face")

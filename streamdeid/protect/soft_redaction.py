@@ -46,6 +46,9 @@ _CHANGED = 40.0
 """Change of the rim in grey levels at which the newest frame counts alone: such a change is a cut, not noise."""
 _TOWARDS = 0.2
 """Share of the way to a new step that the tone goes in each frame."""
+_FADES = 0.6
+"""Share of the hint of a tone that is left a frame later where it is not hinted at any more, less where the head has
+moved: one that is lost for a frame or two does not go from dark to light and back, and elsewhere no tone belongs."""
 
 
 @dataclass
@@ -60,6 +63,8 @@ class SoftMemory:
     """The quantised step of the tone, float64 (2,): of luma, and of chroma along the axis of skin."""
     shown: Floats | None = None
     """The tone that is shown, on its way to the middle of its step, float64 (2,): luma, and chroma along the axis."""
+    hint: float = 0.0
+    """How much of that tone is shown, 0 to 1; the rest is the rim's mean."""
     head: Head | None = None
     """Where the head was last."""
     frames: int = 0
@@ -89,7 +94,8 @@ def soft_redaction(
     ellipse only the quantised tone is taken; outside the ellipse, only pixels that also lie outside of the `others` are
     taken. others: all other heads of this frame that are redacted or show a rendered face. closer: the same heads, but
     of a rendered face only what is rendered of it; they are used where the `others` leave nothing visible about the
-    head. tone: whether the head's own colour is hinted at. Raises FailedClosed when anything is not finite or the
+    head. tone: whether the head's own colour is hinted at; where it was hinted at in the frames before, that fades.
+    Raises FailedClosed when anything is not finite or the
     ellipse is none.
     """
     for each in (head, *others, *closer):
@@ -98,7 +104,7 @@ def soft_redaction(
     box = head.window(out.size)
     if box is None:
         return None
-    weight = _newest(memory, head)
+    weight = moved = _newest(memory, head)
     others, closer = ([one for one in some if head.near(one, _FAR[-1] * head.reach)] for some in (others, closer))
     rim = _waves(*_seen_rim(original, head, others))
     if rim is None and closer:
@@ -107,9 +113,12 @@ def soft_redaction(
         memory.waves, weight = _averaged(memory.waves, rim, weight)
     if tone:
         _remember_tone(memory, _middle(original, head, others), weight)
+    memory.hint = 1.0 if tone else memory.hint * _FADES * (1 - moved)
     memory.check()
     rim_mean = memory.waves[0] if memory.waves is not None else np.full(3, _GREY)
-    middle = in_light(memory.shown, rim_mean) if tone and memory.shown is not None else rim_mean
+    middle = rim_mean
+    if memory.shown is not None:
+        middle = rim_mean + memory.hint * (in_light(memory.shown, rim_mean) - rim_mean)
     waves = memory.waves if memory.waves is not None else np.vstack([middle, np.zeros((2 * WAVES, 3))])
     lift = middle - waves[0]
     memory.head = head

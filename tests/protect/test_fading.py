@@ -18,7 +18,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Planes
-from streamdeid.protect import replace_faces
+from streamdeid.protect import soft_redactions
 from streamdeid.protect.fading import KEPT, LONGEST, Fading, Replaced
 from streamdeid.protect.levels import Level
 from streamdeid.render.blend import Feather
@@ -308,7 +308,7 @@ def test_a_redaction_that_could_only_be_solid_is_of_one_colour_and_says_so(
     def fails(*_given: object, **_named: object) -> None:
         raise ArithmeticError
 
-    monkeypatch.setattr(replace_faces, "soft_redaction", fails)
+    monkeypatch.setattr(soft_redactions, "soft_redaction", fails)
     done = filmed.show(one.planes, track(one.face, ambiguous=True))
     assert [one.level for one in done.redactions] == ["solid"]
     assert np.ptp(_middle_of(one.face, done.planes)) == 0

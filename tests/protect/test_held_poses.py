@@ -99,6 +99,67 @@ def test_a_gap_of_half_a_second_is_bridged_on_the_way_from_one_pose_to_the_other
     assert middle is not None and middle.pose.yaw == pytest.approx(0.3) and middle.sighted == box_at(11)
 
 
+def larger(index: int, times: float) -> PosedView:
+    """What points in hair and hand tell about the head."""
+    one = view(index)
+    half = times * 15.0
+    box = index - half, 20 - half, index + half, 20 + half
+    return replace(one, pose=replace(one.pose, size=times * SIZE), box=box, sighted=box)
+
+
+def sizes(made: Sequence[PendingFrame[None]], ahead: int = 20) -> list[float | None]:
+    """Frame by frame, with so many frames of look-ahead: the size at which the face is shown; None where it is not."""
+    poses, told = HeldPoses(), []
+    for index, pending in enumerate(made):
+        own = pending.seen[NUMBER].posed
+        one = track(index)
+        pending.tracks = [one]
+        going = Going(pending.frame, 1, made[index + 1 : index + 1 + ahead], [one], known=True)
+        found = poses.of_seen(one, own, going, away=False)
+        poses.decided([planned(one, found)], pending)
+        told.append(None if found is None else found.pose.size)
+    return told
+
+
+@pytest.mark.parametrize("ahead", [0, 20])
+def test_a_head_is_not_shown_half_as_large_again_for_a_moment(ahead: int) -> None:
+    wrong = range(12, 18)
+    views = [larger(n, 1.9) if n in wrong else view(n) for n in range(40)]
+    told = sizes(frames(views), ahead)
+    assert all(one is None or one <= 1.4 * SIZE for one in told)
+    if ahead:
+        assert told == pytest.approx([SIZE] * 40), "it has the pose on the way from before to after"
+
+
+def test_the_place_of_points_that_are_too_large_for_the_head_is_covered() -> None:
+    made = frames([larger(n, 1.9) if n == 12 else view(n) for n in range(40)])
+    poses = HeldPoses()
+    for index in range(12):
+        poses.decided([planned(track(index), view(index))], made[index])
+    wide = replace(track(12), face=replace(track(12).face, box=larger(12, 1.9).box))
+    found = poses.of_seen(wide, larger(12, 1.9), Going(made[12].frame, 1, made[13:33], [wide], known=True), away=False)
+    assert found is not None and found.pose.size == SIZE and larger(12, 1.9).box in found.places
+
+
+def test_a_head_that_comes_nearer_is_shown_as_large_as_it_is() -> None:
+    views = [larger(n, 1.018**n) for n in range(50)]  # twice as large in 40 frames, 1.6 seconds
+    assert sizes(frames(views)) == [one.pose.size for one in views]
+    stays = [view(n) for n in range(10)] + [larger(n, 1.9) for n in range(10, 50)]
+    assert sizes(frames(stays))[20:] == [1.9 * SIZE] * 30
+
+
+def test_sizes_go_along_with_a_camera_that_zooms() -> None:
+    made = frames([view(n) for n in range(10)] + [larger(n, 1.9) for n in range(10, 30)])
+    poses = HeldPoses()
+    for index in range(10):
+        poses.decided([planned(track(index), view(index))], made[index])
+    going = Going(made[10].frame, 1, [], [track(10)], known=True)
+    zoomed = CameraMotion(1.9 * np.eye(2), np.zeros(2))
+    assert poses.of_seen(track(10), larger(10, 1.9), going, away=False) is None
+    poses.carried(zoomed)
+    assert poses.of_seen(track(10), larger(10, 1.9), going, away=False) is not None
+
+
 JUMPED = object()
 
 

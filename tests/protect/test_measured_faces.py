@@ -235,10 +235,10 @@ def test_who_comes_and_goes_leaves_nothing_behind(fitting: FitModel, drawn: Draw
     for number in range(1, 7):
         filmed.show(one.planes, track(one.face, number), times=2)
         filmed.show(one.planes, lost(one.face.box, number))
-        kept = filmed.filter._faces._followed, filmed.filter._memories, templates._uppers
+        kept = filmed.filter._faces._followed, filmed.filter._soft._memories, templates._uppers
         assert max(map(len, kept)) <= 2
     filmed.show(one.planes, times=2)
-    kept = filmed.filter._faces._followed, filmed.filter._memories, templates._uppers
+    kept = filmed.filter._faces._followed, filmed.filter._soft._memories, templates._uppers
     assert not any(kept)
 
 

@@ -322,8 +322,8 @@ def test_the_redaction_of_a_lost_face_is_bounded_and_holds_the_last_face(fitting
     assert filmed.causes == {Cause.LOST: 1}
 
 
-def test_the_redaction_of_a_lost_face_is_of_this_frame_alone(fitting: FitModel, drawn: Drawn) -> None:
-    """It may lie elsewhere: neither the tone of the last place nor its surroundings belong there."""
+def test_the_redaction_of_a_face_that_is_lost_elsewhere_is_of_this_frame_alone(fitting: FitModel, drawn: Drawn) -> None:
+    """Neither the tone of the last place nor its surroundings belong there."""
     one = drawn()
     other = one.planes.copy()
     other.y[:] = np.minimum(other.y, 235) + 12
@@ -331,7 +331,9 @@ def test_the_redaction_of_a_lost_face_is_of_this_frame_alone(fitting: FitModel, 
     for before in (one.planes, other):
         filmed = Filmed(fitting)
         filmed.show(before, track(one.face, ambiguous=True), times=3)
-        results.append(filmed.show(one.planes, lost(one.face.box)).planes)
+        x0, y0, x1, y1 = one.face.box
+        away = 0.8 * (x1 - x0) * (-1 if x0 + x1 > SIZE[0] else 1)
+        results.append(filmed.show(one.planes, lost((x0 + away, y0, x1 + away, y1))).planes)
     assert same(*results)
 
 
@@ -431,7 +433,7 @@ def test_where_no_soft_redaction_can_be_computed_a_solid_one_covers_the_face(
     def none(*given: Any, **named: Any) -> None:
         raise np.linalg.LinAlgError("singular")
 
-    monkeypatch.setattr("streamdeid.protect.replace_faces.soft_redaction", none)
+    monkeypatch.setattr("streamdeid.protect.soft_redactions.soft_redaction", none)
     one = drawn()
     done = Filmed(fitting).show(one.planes, track(one.face, ambiguous=True))
     assert np.unique(done.planes.y[middle(one)]).size == 1

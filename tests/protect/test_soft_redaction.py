@@ -113,6 +113,22 @@ def test_without_the_tone_nothing_of_the_inside_passes_at_all() -> None:
     assert not _same(_redacted(planes), _redacted(dark)), "the test notices a tone"
 
 
+def test_a_tone_fades_where_it_is_not_hinted_at_any_more() -> None:
+    """A head that is lost for a frame does not go from dark to light and back; later nothing of the tone is left."""
+    planes, memory, middles = _picture(), SoftMemory(), []
+    planes.y[_pixels(HEAD, planes, 1.0)] = 20
+    middle = _pixels(HEAD, planes, 0.2)
+    for tone in (True, True, True, *[False] * 12, True):
+        out = planes.copy()
+        soft_redaction(out, planes, HEAD, memory, tone=tone)
+        middles.append(float(out.y[middle].mean()))
+    hinted, never = middles[2], float(_redacted(planes, tone=False).y[middle].mean())
+    assert hinted < never - 30
+    assert 0.4 < (never - middles[3]) / (never - hinted) < 0.6
+    assert middles[3:14] == sorted(middles[3:14]) or max(np.diff(middles[3:14]) * -1) < 1
+    assert middles[14] == pytest.approx(never, abs=1) and middles[15] == pytest.approx(hinted, abs=3)
+
+
 @pytest.mark.parametrize("side", [6.0, 12.0, 40.0])
 def test_of_a_small_head_nothing_is_left_in_chroma_samples_at_its_rim(side: float) -> None:
     planes = planes_from_rgb(room((120, 120)).astype(np.uint8))
