@@ -5,8 +5,10 @@
 For each clip: face-frames; the share of each level; how often a track changes its level from one of its frames to the
 next, for 100 face-frames; how much a head changes where its level does, over what the original changes there (means of
 the differences in luma inside the tracker's box, taken along with it, 48 x 48 pixels): above 1, a change of level shows
-more in its own frame than people's motion does (what fades goes on in later frames, which are not counted); and what
-kept faces from the first level. Runs the filter as on a file, look-ahead included, without encoding.
+more in its own frame than people's motion does (what fades goes on in later frames, which are not counted); how much a
+soft redaction changes where the level stays, by its area (percent, up or down) and by the luma in its box, from one
+frame to the next; and what kept faces from the first level. Runs the filter as on a file, look-ahead included, without
+encoding.
 """
 
 from __future__ import annotations
@@ -36,18 +38,21 @@ LEVELS = tuple(level.label for level in Level if level is not Level.MASK)
 def one(path: Path, frames: int | None) -> dict[str, Any]:
     """The row of one clip, its first `frames` frames. Raises StreamdeidError."""
     causes: Counter[Cause] = Counter()
-    jumps = Jumps()
-    row = counted(_counting(causes, jumps, published(path, frames)))
-    return {"clip": path.stem, **row, "jump over the original's": jumps.ratio, "causes": told(causes)}
+    jumps, soft = Jumps(), Unsteady()
+    row = counted(_counting(causes, jumps, soft, published(path, frames)))
+    return {"clip": path.stem, **row, "jump over the original's": jumps.ratio, **soft.row, "causes": told(causes)}
 
 
-def _counting(causes: Counter[Cause], jumps: Jumps, frames: Iterable[Done[None]]) -> Iterator[DeidentifiedFrame]:
+def _counting(
+    causes: Counter[Cause], jumps: Jumps, soft: Unsteady, frames: Iterable[Done[None]]
+) -> Iterator[DeidentifiedFrame]:
     """What was published, while the causes are counted and the heads compared."""
     for done in frames:
         causes.update(plan.cause for plan in done.plans if plan.cause is not None)
         boxes = {plan.track.number: plan.track.box for plan in done.plans}
         levels = {one.track: one.level for one in done.frame.redactions}
         jumps.see(done.pending.frame.planes.y, done.frame.planes.y, boxes, levels)
+        soft.see(done.frame)
         yield done.frame
 
 
@@ -75,6 +80,38 @@ class Jumps:
     def ratio(self) -> float | None:
         """The published changes over the original's; None where no level changed."""
         return float(self._sums[1] / self._sums[0]) if self._sums[0] > 0 else None
+
+
+class Unsteady:
+    """Adds up how much soft redactions change from one frame to the next."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[float, Pixels]] = {}
+        self._changes: list[tuple[float, float]] = []
+
+    def see(self, frame: DeidentifiedFrame) -> None:
+        """The next frame."""
+        now = {
+            one.track: (_area(one.box), _head(frame.planes.y, one.box))
+            for one in frame.redactions
+            if one.level == Level.SOFT.label
+        }
+        for track, (area, head) in now.items():
+            if track in self._last:
+                before, was = self._last[track]
+                change = 100 * abs(area / before - 1) if area > before else 100 * abs(before / area - 1)
+                self._changes.append((change, float(np.abs(head - was).mean())))
+        self._last = now
+
+    @property
+    def row(self) -> dict[str, float | None]:
+        """Means over all pairs of frames; None where there is none."""
+        area, luma = np.mean(self._changes, axis=0).tolist() if self._changes else (None, None)
+        return {"soft: area, %": area, "soft: luma": luma}
+
+
+def _area(box: Box) -> float:
+    return max((box[2] - box[0]) * (box[3] - box[1]), 1.0)
 
 
 def _head(luma: Plane, box: Box) -> Pixels:

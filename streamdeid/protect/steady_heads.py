@@ -1,9 +1,9 @@
-"""Keeps soft redactions steady: an ellipse shrinks, and goes from where it was in the frame before, in steps.
+"""Keeps soft redactions steady: an ellipse that was larger in the frame before shrinks in steps.
 
 What tells the place of a head that shows no face changes from frame to frame: points on half a face, the detector's
-box, a patch, motion between sightings. An ellipse about it that doubles and halves, and jumps to and fro, catches the
-eye more than a large one. So it goes to its new place and size in steps. It only grows by that: all of the ellipse that
-has to be covered lies inside the one that is.
+box, a patch, motion between sightings. An ellipse about it that doubles and halves catches the eye more than a large
+one. So it is never smaller than it has to be, and grows at once, but shrinks over some frames. (To let it move in steps
+as well, it would have to be larger still: that covered more beside heads, and balls changed no less.)
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import Plan
 from streamdeid.protect.soft_head import Head
 
-_KEPT, _EACH = 0.7, 1 / 25
+_KEPT, _EACH = 0.8, 1 / 25
 """Share of the difference from the ellipse of the frame before that is left after so many seconds."""
 _LONGEST = 0.25
 """Seconds between two frames from which an ellipse tells nothing of the next one."""
 _JUMP = 0.75
-"""Distance of the middles, half axes, from which the head is elsewhere: between two places nothing is to be covered."""
-_LARGEST, _ASIDE = 1.3, 0.15
-"""How many times as large as necessary an ellipse may stay; and how far from where the head is now its middle may stay,
-half axes: its axes grow by as much."""
+"""Distance of the middles, half axes, from which the head is elsewhere, and another one."""
+_LARGEST = 1.4
+"""How many times as large as necessary an ellipse may stay."""
 
 
 class SteadyHeads:
@@ -47,26 +46,21 @@ class SteadyHeads:
             if plan.level is Level.SOFT and not plan.track.by_hand:
                 before, head = last.get(plan.track.number), plan.head
                 if before is not None and step is not None:
-                    head = towards(before, head, float(_KEPT ** (step / _EACH)))
+                    head = shrinking(before, head, float(_KEPT ** (step / _EACH)))
                 self._last[plan.track.number] = head
                 plan = replace(plan, steady=head)
             steadied.append(plan)
         return steadied
 
 
-def towards(before: Head, now: Head, left: float) -> Head:
-    """An ellipse that contains the one of `now` and has gone from the one of `before` towards it, so that a share
-    `left`, 0 to 1, of the difference is left. It is the one of `now` where that is elsewhere."""
+def shrinking(before: Head, now: Head, left: float) -> Head:
+    """The ellipse of `now`, larger where that of `before` was, by a share `left`, 0 to 1, of the difference; as it is
+    where that was elsewhere. Raises FailedClosed where either is none."""
     before.check()
     now.check()
-    away = np.array([before.x - now.x, before.y - now.y])
-    c, s = np.cos(now.angle), np.sin(now.angle)
-    axes = np.array([now.across, now.down])
-    moved = float(np.hypot(*(np.array([[c, s], [-s, c]]) @ away / axes)))
-    if moved >= _JUMP:
+    if now.radii(np.array([before.x]), np.array([before.y])).item() >= _JUMP:
         return now
-    shrinking = axes + left * (np.array([before.across, before.down]) - axes)
-    stays = min(left, _ASIDE / max(moved, _ASIDE))
-    across, down = np.maximum(axes * (1 + stays * moved), np.minimum(shrinking, _LARGEST * axes)).tolist()
-    x, y = (np.array([now.x, now.y]) + stays * away).tolist()
-    return Head(x, y, across, down, now.angle)
+    axes = np.array([now.across, now.down])
+    larger = axes + left * np.maximum(np.array([before.across, before.down]) - axes, 0.0)
+    across, down = np.minimum(larger, _LARGEST * axes).tolist()
+    return replace(now, across=across, down=down)

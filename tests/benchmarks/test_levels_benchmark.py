@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import cv2
@@ -9,7 +10,7 @@ import numpy as np
 
 from benchmarks.looks import levels
 from streamdeid.aam.fit import FitModel
-from streamdeid.core.frames import Planes
+from streamdeid.core.frames import DeidentifiedFrame, Planes, Redaction
 from streamdeid.protect.levels import Cause
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
@@ -27,6 +28,18 @@ def test_the_levels_and_causes_are_those_of_the_filter(fitting: FitModel, galler
     assert rows[0]["own face %"] > 80 and rows[1]["own face %"] < 20
     assert Cause.SMALL.value in rows[1]["causes"]
     assert levels.told({}) == "none" and levels.told({Cause.SMALL: 1, Cause.LOST: 2}) == "2 lost, 1 small"
+
+
+def test_only_redactions_that_stay_count_as_unsteady() -> None:
+    unsteady = levels.Unsteady()
+    assert unsteady.row == {"soft: area, %": None, "soft: luma": None}
+    for index, (side, luma, level) in enumerate([(20, 100, "soft redaction"), (40, 110, "soft redaction"),
+                                                 (30, 110, "posed face"), (20, 50, "soft redaction")]):  # fmt: skip
+        grey = Planes(np.full((80, 80), luma, np.uint8), *(np.full((40, 40), 128, np.uint8) for _ in range(2)))
+        box = 40.0 - side / 2, 40.0 - side / 2, 40.0 + side / 2, 40.0 + side / 2
+        redaction = Redaction(1, box, level, 0)
+        unsteady.see(DeidentifiedFrame(grey, Fraction(index, 25), index, (redaction,)))
+    assert unsteady.row == {"soft: area, %": 300.0, "soft: luma": 10.0}
 
 
 def reduced(planes: Planes, factor: int) -> Planes:

@@ -498,6 +498,56 @@ def test_where_somebody_near_is_as_much_alike_patches_do_not_lead() -> None:
     assert not doubted(verdict)[0] and not verdict.groundless
 
 
+def turning(count: int, alike: float) -> list[NDArray[np.uint8]]:
+    """A head that turns so quickly that each picture of it correlates by so much with the one before; the first is
+    `moved(0)`."""
+    head = picture(7)[100:160, 100:160].astype(np.float64) - 127
+    shown = [moved(0)]
+    for seed in range(1, count):
+        other = picture(50 + seed)[100:160, 100:160].astype(np.float64) - 127
+        head = alike * head + np.sqrt(1 - alike**2) * other
+        shown.append(moved(0))
+        shown[-1][100:160, 100:160] = np.clip(head + 127, 0, 255)
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("correlates", "looks", "undone"),
+    [
+        (0.86, [(0.3, 0.2), (0.3, 0.2), (0.45, 0.1)], True),
+        (0.86, [(0.3, 0.2), None, (0.45, 0.1)], False),  # nothing tells that it is not the one near
+        (0.86, [(0.3, 0.2), (0.2, 0.3), (0.45, 0.1)], False),
+        (0.6, [(0.3, 0.2), (0.3, 0.2), (0.45, 0.1)], False),  # that could be another head
+    ],
+)
+def test_a_doubt_is_undone_throughout_where_the_patch_was_found_again_all_the_time(
+    correlates: float, looks: Sequence[tuple[float, float] | None], undone: bool
+) -> None:
+    """Also where it is less alike than patches that lead: the face is known before and after."""
+    played = Played(patches=True)
+    beside = Shown(B, number=2, box=shifted(90), near=True)
+    pictures = turning(len(looks) + 2, correlates)
+    for _ in range(10):
+        played.frame(Shown(A), beside, luma=pictures[0])
+    for shares, luma in zip(looks, pictures[1:], strict=False):
+        look = None if shares is None else alike((A, shares[0]), (B, shares[1]))
+        assert doubted(played.frame(doubt(look, near=True), beside, luma=luma))[0]
+    verdict = played.frame(doubt(A, near=True), beside, luma=pictures[-1])
+    assert not doubted(verdict)[0]
+    assert verdict.groundless.get(1, []) == ([10, 11, 12] if undone else [])
+
+
+def test_where_the_patch_was_found_again_all_the_time_a_weaker_likeness_is_enough() -> None:
+    for correlates, cleared in ((0.86, True), (0.6, False)):
+        played = Played(patches=True)
+        pictures = turning(3, correlates)
+        for _ in range(10):
+            played.frame(Shown(A), luma=pictures[0])
+        played.frame(doubt(alike((A, 0.3)), near=True), luma=pictures[1])
+        verdict = played.frame(doubt(alike((A, 0.67)), near=True), luma=pictures[2])
+        assert doubted(verdict) == [not cleared], correlates
+
+
 @pytest.mark.parametrize("company", [False, True])
 def test_frames_that_lead_to_a_break_are_of_the_tracklet_that_begins_there(company: bool) -> None:
     """Unless somebody else was in the picture, who might be the one that the tracklet turns out to show."""

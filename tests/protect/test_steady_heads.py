@@ -1,4 +1,4 @@
-"""Soft redactions shrink and move in steps, cover all that they have to, and one inside another is not seen."""
+"""Soft redactions shrink in steps, cover all that they have to, and one inside another is not seen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import Plan
 from streamdeid.protect.soft_head import Head
 from streamdeid.protect.soft_redactions import SoftRedactions
-from streamdeid.protect.steady_heads import SteadyHeads, towards
+from streamdeid.protect.steady_heads import SteadyHeads, shrinking
 from tests.drawn_faces import room
 
 SIZE = (320, 240)
@@ -37,29 +37,31 @@ def plan(x: float, side: float, number: int = 1, level: Level = Level.SOFT) -> P
 
 @given(heads, heads, st.floats(0, 1))
 def test_all_that_has_to_be_covered_is(before: Head, now: Head, left: float) -> None:
-    steady = towards(before, now, left)
+    steady = shrinking(before, now, left)
     x, y = now.places(np.ones(1), AROUND)[0].T
     assert steady.radii(x, y).max() <= 1 + 1e-9
-    assert steady.across <= 1.3 * now.across + 1e-9 and steady.down <= 1.3 * now.down + 1e-9
+    assert steady.across <= 1.4 * now.across + 1e-9 and steady.down <= 1.4 * now.down + 1e-9
+    assert (steady.x, steady.y, steady.angle) == (now.x, now.y, now.angle)
 
 
 @given(heads, st.floats(0.1, 3), st.floats(0.1, 3))
 def test_it_ends_at_the_ellipse_that_has_to_be_covered(now: Head, across: float, down: float) -> None:
     last = replace(now, across=now.across * across, down=now.down * down, x=now.x + 0.3 * now.across)
     sizes = []
-    for _ in range(40):
-        last = towards(last, now, 0.7)
+    for _ in range(60):
+        last = shrinking(last, now, 0.7)
         sizes.append(last.area)
     assert sizes == sorted(sizes, reverse=True)
-    assert (last.x, last.across, last.down) == pytest.approx((now.x, now.across, now.down), abs=0.01)
+    assert (last.across, last.down) == pytest.approx((now.across, now.down), rel=1e-6)
 
 
-def test_a_head_elsewhere_is_covered_where_it_is() -> None:
+def test_a_head_elsewhere_is_as_large_as_it_has_to_be() -> None:
     now = Head(50.0, 50.0, 20.0, 30.0, 0.4)
-    assert towards(replace(now, x=70.0), now, 0.7) == now
-    assert towards(replace(now, x=58.0), now, 0.7) != now
+    large = replace(now, across=30.0, down=40.0)
+    assert shrinking(replace(large, x=70.0), now, 0.7) == now
+    assert shrinking(replace(large, x=58.0), now, 0.7) == replace(now, across=27.0, down=37.0)
     with pytest.raises(FailedClosed):
-        towards(replace(now, x=np.nan), now, 0.7)
+        shrinking(replace(now, x=np.nan), now, 0.7)
 
 
 def test_an_ellipse_shrinks_over_some_frames_and_grows_at_once() -> None:
@@ -67,7 +69,7 @@ def test_an_ellipse_shrinks_over_some_frames_and_grows_at_once() -> None:
     sides = [20.0, 40.0, 20.0, 20.0, 20.0]
     shown = [steady([plan(100, side)], n * STEP)[0].head.across for n, side in enumerate(sides)]
     needed = [plan(100, side).head.across for side in sides]
-    assert shown[0] == needed[0] and needed[1] <= shown[1] < 1.1 * needed[1], "its middle moves a little"
+    assert shown[:2] == needed[:2]
     assert needed[2] < shown[4] < shown[3] < shown[2] < shown[1]
 
 
