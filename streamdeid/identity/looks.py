@@ -21,10 +21,10 @@ above .74 to .84 in 95 of 100 frames. The looks of two people stay under .61 to 
   which patches lead, frame by frame, to a frame in which the face was known, before the doubt or at its end. If nobody
   was near all the time, they are also the frames in which the face looked like itself (`_LIKELY`: without that bar a
   stranger got one frame). Where somebody is near, patches lead only as long as the face looks half like itself, and
-  less like anybody else. Where the patch was found again in every frame of the doubt, even if less alike (a head that
-  turns quickly), and the face was never more like somebody near, it is undone in all of them: somebody else would have
-  had to take the place unnoticed twice. Of 7,321 pairs of different heads in one place 59 are found again so (nine
-  clips; 2 in crossing_heads), of 8,383 pairs of one head all but 35.
+  less like anybody else. Where somebody is near and the patch was found again in every frame of the doubt, even if less
+  alike (a head that turns quickly), and the face was never more like somebody near (or half like itself, where their
+  looks are not known), it is undone in all of them. Of 7,321 pairs of different heads laid on each other's place, from
+  one frame to the next, 59 are found again so (nine clips), of 8,383 pairs of one head all but 35.
 * The doubt in the frame that breaks a tracklet is undone once the next frame goes on from it. If nobody else was in the
   picture, it is also undone in the frames from which patches lead to that frame: they belong to the new tracklet.
 """
@@ -51,8 +51,8 @@ _ALIKE = 0.75
 _ALIKE_LOST = 0.8
 """The same after a loss: the last look may be seconds old, and anybody may have come."""
 _ALIKE_ALONE = 0.65
-"""The same when nobody is near, and nothing but geometry is in doubt; also where the patch was found again in every
-frame of the doubt."""
+"""The same when nobody is near, and nothing but geometry is in doubt; also where somebody is near and the patch was
+found again in every frame of the doubt."""
 _LIKELY = 0.6
 """Correlation below which a face looks unlike itself."""
 _MARGIN = 0.2
@@ -78,8 +78,8 @@ the next, and two heads in one place hide each other."""
 _FOLLOWED = 0.85
 """Correlation of a patch from one frame to the next from which both show one head, whatever the mesh on it says. In
 subway_cctv_three, where a mesh jumped on its face, it was 0.93 in the median, and above this bound in 47 of 54 frames.
-For two drawn people in one place it is 0.75, and none of 918 pairs of different heads in one frame reached that
-(`tracking.patches`)."""
+For two drawn people in one place it is 0.75. Of 7,321 pairs of different heads, laid on each other's place from one
+frame to the next, none reached this bound, 5 reached .8 and 59 .75 (nine clips; .84 was the most)."""
 _UNLIKE = 0.5
 """Correlation under which a face is not believed to be the one that patches lead to, where somebody is near."""
 _MOST_WAITING = 4096
@@ -152,11 +152,12 @@ class _State:
     episode: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
     """Frames of the doubt in which the face looked like itself, or was not seen."""
     found: bool = False
-    """Whether the patch of the last frame's face was found again at all where the face is now."""
+    """Whether the patch of the last frame's face was found again where the face is now, if only as `tracking.patches`
+    finds lost ones (0.75)."""
     through: bool = True
-    """Whether `found` held in every frame of the doubt, and the face was never more like somebody who was near."""
+    """Whether `found` held in every frame of the doubt, and the face could be itself in all of them (`_itself`)."""
     during: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
-    """All frames of the doubt, while `through` holds."""
+    """All frames of the doubt."""
     led: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
     """Frames of the doubt that patches led to from a frame in which the face was known."""
     leading: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
@@ -215,7 +216,7 @@ class Looks:
             state.rivals |= within[track.number]
             state.company = frame.index if several else state.company
             if track.face is None:
-                state.box, state.unbroken, state.through = None, False, False
+                state.box, state.unbroken = None, False
                 state.leading.clear()
                 if track.ambiguous and not state.pending:
                     state.pending, state.cause = True, BreakCause.CROSSING
@@ -294,8 +295,7 @@ class Looks:
         if slid:  # patches may have led onto a neighbour
             state.unbroken = False
             state.leading.clear()
-        unlike = not state.alone and (own <= rival if look is not None else not state.followed)
-        state.through &= state.found and not unlike
+        state.through &= state.found and not state.alone and self._itself(state, look, own, rival)
         near = _LIKELY if state.unbroken else _ALIKE_ALONE if state.through else _ALIKE
         least = _ALIKE_LOST if state.lost else near if state.changed or not state.alone else _ALIKE_ALONE
         if own >= least and _beyond(own, rival):
@@ -342,6 +342,15 @@ class Looks:
             return -1.0, -1.0
         others = [] if state.alone else [one for number, one in self._states.items() if number in state.rivals]
         return state.best(look), max((one.best(look) for one in others), default=-1.0)
+
+    def _itself(self, state: _State, look: Look | None, own: float, rival: float) -> bool:
+        """Whether a face that somebody is near may be taken for itself, as long as its patch is found again: it looks
+        more like itself than like any of them, half like itself where the looks of some are not known, or has a patch
+        that tells one head from another by itself."""
+        if look is None:
+            return state.followed
+        others = [one for number, one in self._states.items() if number in state.rivals]
+        return own > rival and (own >= _UNLIKE or bool(others and all(one.kept for one in others)))
 
     def _cleared(self, now: float, track: Track, state: _State, look: Look | None, verdict: LooksVerdict) -> Track:
         """Clear a doubt that had no ground, or is over."""

@@ -10,6 +10,7 @@ would attract attention and help nobody. So a pose is held where the detector, o
 * For three frames after the last frame that tells it, and for 0.3 s where it is known that the face is not seen again.
 * Where the points jump elsewhere and are back within half a second (into the hair of a person who laughs), on the
   straight way from where they left to where they are back.
+* Where the points make the head far larger than it is in the second before and after, as if they told no pose.
 * In frames in which the detector does not see the face, up to three before and after one in which it does, if there is
   look-ahead and no other face is seen where it may be.
 
@@ -45,7 +46,7 @@ _BESIDE = 0.3
 """How far ears and hair reach beside a face, share of its width: no posed face of a lost person lies there."""
 _USUAL, _SIZES, _LARGER = 1.0 + 1e-6, 5, 1.4
 """How much larger than usual a head may be, by the middle one of at least so many poses in so many seconds before and
-after (1e-6 allows for rounding of times): no head grows by half in a moment. Of a face in a hand or below a helmet,
+after (1e-6 allows for rounding of times): no head grows so much in a moment. Of a face in a hand or below a helmet,
 networks see now the face and now the whole head, with points in hair and hand. Of 6,605 faces of four clips 51 were
 larger; all that were looked at were wrong, as a face twice as large as a boy's head on his chest (cctv_classroom)."""
 _BEFORE = Fraction(3, 10)
@@ -275,9 +276,10 @@ class HeldPoses:
         the face jumped a moment ago, the place that it left is covered as well.
         """
         going = self._limited(track, view, going)
-        if view is not None and view.pose.size > going.largest:
-            view = None
-        found = self._of_seen(track, view, going, away)
+        wrong = view if view is not None and view.pose.size > going.largest else None
+        found = self._of_seen(track, None if wrong is not None else view, going, away)
+        if found is not None and wrong is not None:
+            found = replace(found, besides=(*found.besides, wrong.box))
         begins = track.sighted is None and going.tracklet not in self._shown
         if found is not None and begins and going.hidden(found, track):
             found = None

@@ -15,6 +15,8 @@ from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.protect.steady_heads import SteadyHeads
 
 _AROUND = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+_LONGEST = Fraction(1, 4)
+"""Seconds after which nothing of a head's last redaction belongs to the place where it may be when it is lost."""
 
 
 class SoftRedactions:
@@ -26,6 +28,9 @@ class SoftRedactions:
         self._steady = SteadyHeads()
         self._memories: dict[int, SoftMemory] = {}
         """By number of the track."""
+        self._last: dict[int, Fraction] = {}
+        """By number of the track: when it was last redacted, seconds."""
+        self._time = Fraction(0)
         self._painted: list[Head] = []
         """The ellipses of this frame in which nothing of the original is left."""
 
@@ -33,17 +38,22 @@ class SoftRedactions:
         """Begin a frame, at a time in seconds. Returns its plans with the heads that are to be redacted."""
         numbers = [plan.track.number for plan in plans]
         self._memories = {number: self._memories.get(number) or SoftMemory() for number in numbers}
-        self._painted = []
+        self._last = {number: time for number, time in self._last.items() if number in self._memories}
+        self._time, self._painted = time, []
         return self._steady(plans, time)
 
     def redact(self, out: Planes, original: Planes, plan: Plan, plans: Plans) -> None:
-        """Redact the head of one of the plans, in place. Where the field of another one already lies over all of it,
-        that stays: on its own, a head in the middle of a larger one would be seen as a ring. Raises FailedClosed and
-        what arithmetic raises where that cannot be computed."""
-        head, seen = plan.head, plan.track.sighted is not None
-        if any(_holds(one, head) for one in self._painted):
+        """Redact the head of one of the plans, in place. Where the field of a larger one already lies over all of it,
+        since its face turned out too small to be rendered, that stays: in the middle of it a second field would be seen
+        as a ring (not with `strict`, where faces are rendered over these fields). Raises FailedClosed and what
+        arithmetic raises where that cannot be computed."""
+        head, seen, number = plan.head, plan.track.sighted is not None, plan.track.number
+        if not self._strict and any(_holds(one, head) for one in self._painted):
             return
-        memory = self._memories.setdefault(plan.track.number, SoftMemory())
+        if not seen and not 0 <= self._time - self._last.get(number, -_LONGEST) < _LONGEST:
+            self._memories.pop(number, None)
+        memory = self._memories.setdefault(number, SoftMemory())
+        self._last[number] = self._time
         others = [other for other in plans if other.track is not plan.track]
         heads, closer = [one.head for one in others], [one.rendered for one in others]
         nearer = [] if self._strict else nearer_heads(plan, plans)  # a posed face takes its light from what is left

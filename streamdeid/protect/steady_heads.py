@@ -18,8 +18,11 @@ from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import Plan
 from streamdeid.protect.soft_head import Head
 
-_KEPT, _EACH = 0.8, 1 / 25
-"""Share of the difference from the ellipse of the frame before that is left after so many seconds."""
+_KEPT, _EACH = 0.65, 1 / 25
+"""Share of what is too large that is left after so many seconds, and at most from one frame to the next."""
+_NOTHING = 0.02
+"""Share of the half axes that may be too large and is dropped: eight frames later nothing tells how large an ellipse
+was, and an edit of a recording changes no more of it than fades (`fading.LONGEST`)."""
 _LONGEST = 0.25
 """Seconds between two frames from which an ellipse tells nothing of the next one."""
 _JUMP = 0.75
@@ -46,7 +49,7 @@ class SteadyHeads:
             if plan.level is Level.SOFT and not plan.track.by_hand:
                 before, head = last.get(plan.track.number), plan.head
                 if before is not None and step is not None:
-                    head = shrinking(before, head, float(_KEPT ** (step / _EACH)))
+                    head = shrinking(before, head, float(_KEPT ** max(step / _EACH, 1.0)))
                 self._last[plan.track.number] = head
                 plan = replace(plan, steady=head)
             steadied.append(plan)
@@ -61,6 +64,7 @@ def shrinking(before: Head, now: Head, left: float) -> Head:
     if now.radii(np.array([before.x]), np.array([before.y])).item() >= _JUMP:
         return now
     axes = np.array([now.across, now.down])
-    larger = axes + left * np.maximum(np.array([before.across, before.down]) - axes, 0.0)
-    across, down = np.minimum(larger, _LARGEST * axes).tolist()
+    larger = np.clip(np.array([before.across, before.down]) / axes, 1.0, _LARGEST) - 1.0
+    more = left * larger
+    across, down = (axes * (1.0 + np.where(more < _NOTHING, 0.0, more))).tolist()
     return replace(now, across=across, down=down)

@@ -132,13 +132,42 @@ def test_a_head_is_not_shown_half_as_large_again_for_a_moment(ahead: int) -> Non
 
 
 def test_the_place_of_points_that_are_too_large_for_the_head_is_covered() -> None:
+    """Also where the detector's box is as usual."""
     made = frames([larger(n, 1.9) if n == 12 else view(n) for n in range(40)])
     poses = HeldPoses()
     for index in range(12):
         poses.decided([planned(track(index), view(index))], made[index])
-    wide = replace(track(12), face=replace(track(12).face, box=larger(12, 1.9).box))
-    found = poses.of_seen(wide, larger(12, 1.9), Going(made[12].frame, 1, made[13:33], [wide], known=True), away=False)
-    assert found is not None and found.pose.size == SIZE and larger(12, 1.9).box in found.places
+    now = track(12)
+    found = poses.of_seen(now, larger(12, 1.9), Going(made[12].frame, 1, made[13:33], [now], known=True), away=False)
+    assert found is not None and found.pose.size == SIZE
+    assert larger(12, 1.9).box in found.places and box_at(12) in found.places
+
+
+@pytest.mark.parametrize(("before", "doubted"), [(3, False), (4, True)])
+def test_of_fewer_than_five_sizes_none_is_doubted(before: int, doubted: bool) -> None:
+    poses = HeldPoses()
+    made = frames([*(view(n) for n in range(before)), larger(before, 1.9)])
+    for index in range(before):
+        poses.decided([planned(track(index), view(index))], made[index])
+    now = track(before)
+    found = poses.of_seen(now, larger(before, 1.9), Going(made[before].frame, 1, [], [now], known=True), away=False)
+    assert found is None or found.pose.size == (SIZE if doubted else 1.9 * SIZE)
+    assert doubted or found is not None
+
+
+def test_a_lost_head_waits_for_the_first_pose_of_its_size() -> None:
+    views = [*(view(n) for n in range(10)), *[None] * 6, *(larger(n, 1.9) for n in range(16, 20))]
+    made = frames([*views, *(view(n) for n in range(20, 40))])
+    for index, pending in enumerate(made):
+        pending.tracks = [track(index)]
+    poses = HeldPoses()
+    for index in range(10):
+        poses.decided([planned(track(index), view(index))], made[index])
+    for index in range(10, 15):  # seen without points, and not shown
+        poses.decided([planned(track(index), None)], made[index])
+    gone = track(15, seen=False)
+    found = poses.of_lost(gone, Going(made[15].frame, 1, made[16:36], [gone], known=True))
+    assert found is not None and found.pose.size == SIZE
 
 
 def test_a_head_that_comes_nearer_is_shown_as_large_as_it_is() -> None:
