@@ -47,8 +47,8 @@ _CHANGED = 40.0
 _TOWARDS = 0.2
 """Share of the way to a new step that the tone goes in each frame."""
 _FADES = 0.6
-"""Share of the hint of a tone that is left a frame later where it is not hinted at any more; half is left of a head that
-stands still, and less where it has moved: one that is lost for a frame or two does not go from dark to light and back, and elsewhere no tone belongs."""
+"""Share of the hint of a tone that is left a frame later where it is not hinted at any more (half of a head that stands
+still, and less where it has moved): one that is lost for a frame or two does not go from dark to light and back."""
 
 
 @dataclass
