@@ -68,8 +68,9 @@ class MediapipeFaces:
     threshold: evidence from which a candidate is a face, 0 to 1; fainter ones are handed on with their evidence
     (`tracking.evident` decides). min_face: width in pixels of the smallest face looked for; None: an 80th of the
     picture's longer side, 16 or more; inf: the whole picture only. interval: frames within which all of the picture is
-    searched. survey: seconds between two looks of the third network at the whole picture; 0: none, nor for lying heads.
-    survey_side: longer side of the picture that it sees, pixels. beside: it runs in its own thread, some frames later.
+    searched. survey: seconds between two looks of the third network at the whole picture; 0: none, and lying heads are
+    not looked for. survey_side: longer side of the picture that the third network sees, pixels. beside: the survey runs
+    in its own thread, so that its results come some frames later.
     """
 
     def __init__(
@@ -233,9 +234,6 @@ class MediapipeFaces:
             told = self._look.keypoints(planes, place.raw, others, place.upright) if seen is None else seen.keypoints
             found = self._lying.likelier(planes, place, told, others, not self._tiles[place.tile].turn)
             found = (self._third(planes, place, others) if lies else None) or found
-        if found is None and place.outline is not None and place.mesh is not None and place.mesh[1] >= _PRESENT:
-            x0, y0, x1, y1 = place.outline.ravel().tolist()  # the detector's box may hold two heads
-            found = self._look.near(planes, as_detected((x0, y0, x1, y1)), others, place.upright)
         place.keyed(found)
 
     def _third(self, planes: Planes, place: Place, others: Sequence[Box]) -> Keypoints | None:

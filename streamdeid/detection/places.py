@@ -103,8 +103,8 @@ class Place:
     """The third network's highest opinion of the place in this frame."""
     _opinion: float | None = None
     """Mean of the third network's last `_LOOKS` opinions ..."""
-    opinions: int = 0
-    """... and the number of all its opinions of what is here now; it restarts when that may have changed."""
+    _opinions: int = 0
+    """... and the number of all its opinions."""
     _asked: int = 0
     """Number of close looks; below, the frames since the last one."""
     _since_asked: int = 0
@@ -146,7 +146,7 @@ class Place:
         if self._opinion is None:
             return self.evidence
         both = (1 - _THIRD) * self.evidence + _THIRD * float(np.interp(self._opinion, *_OPINED))
-        return both if self.opinions >= _TWICE else max(self.evidence, both)  # one opinion alone lowers nothing
+        return both if self._opinions >= _TWICE else max(self.evidence, both)  # one opinion alone lowers nothing
 
     @property
     def possible(self) -> bool:
@@ -202,7 +202,7 @@ class Place:
         if self.region is None and self.missed > WAITED_FOR:
             self._looks = self._without = self.lies = 0  # perhaps something else is here now
             self.tilted = False
-            self._keypoints, self._opinion, self.opinions, self._asked = None, None, 0, 0
+            self._keypoints, self._opinion, self._opinions, self._asked = None, None, 0, 0
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
         self.raw, self._unseen, self.roll = candidate.box, 0, candidate.roll
         self._correct()
@@ -219,8 +219,8 @@ class Place:
 
     def keyed(self, found: Keypoints | None) -> None:
         """Note the face that the second or third network sees here now; None if there is none."""
-        self._keypoints, self._key_raw, self._key_outline = found, self.raw, None
-        self._key_tile, self._key_age = self.tile, 0
+        self._keypoints, self._key_raw, self._key_tile, self._key_age = found, self.raw, self.tile, 0
+        self._key_outline = None
         self._verify()
         self._correct()
 
@@ -265,10 +265,8 @@ class Place:
 
     def keys_due(self) -> bool:
         """Whether other networks are to be asked for points, which show where the face is without a trusted mesh."""
-        if self.trusted and self.outline is not None and self._verified == _VERIFIED:
-            return not fills(self.outline, self.raw)  # where it is not, it is trusted in this frame for the last time
         if self.trusted or self.second or self.refuted:
-            return False
+            return False  # a mesh that the points verified is no longer trusted after `_VERIFIED` frames
         aged = self._key_age >= (1 if self._far else _AGED) or self._key_tile != self.tile
         return aged and self.believed >= min(_UNLIKELY, self.least)
 
@@ -276,14 +274,19 @@ class Place:
         """Note the third network's opinion of the place: 1 and more for a face; None where it cannot tell."""
         if opinion is not None:
             self.surveyed = opinion if self.surveyed is None else max(opinion, self.surveyed)
-            self.opinions += 1
+            self._opinions += 1
             last = opinion if self._opinion is None else self._opinion
-            self._opinion = last + (opinion - last) / min(self.opinions, _LOOKS)
+            self._opinion = last + (opinion - last) / min(self._opinions, _LOOKS)
 
     @property
     def surely_seen(self) -> bool:
         """Whether the third network is sure of a face here: then its points are better than the second's."""
         return self._opinion is not None and self._opinion >= NO_FACE and self.believed >= _BELIEVED
+
+    @property
+    def opinions(self) -> int:
+        """Number of the third network's opinions of what is here now; it restarts when that may have changed."""
+        return self._opinions
 
     def close_look_due(self) -> bool:
         """Whether the third network is to look closely at this sighting: it has done so seldom yet, or the belief is
@@ -332,7 +335,7 @@ class Place:
         self.roll, self.tilted = turn * math.pi / 2, turn != round(turn)
         self.tile, self.missed, self.mesh, self.outline, self.region = tile, 0, None, None, None
         self.raw, self.evidence, self._looks = as_detected(found.box), (self.score + found.score) / 2, 1
-        self._opinion, self.opinions, self._asked = None, 0, 0
+        self._opinion, self._opinions, self._asked = None, 0, 0
         self.keyed(found)
 
     def look_due(self) -> bool:
@@ -347,7 +350,7 @@ class Place:
         # A person who turns to the camera is judged anew; looks are frequent again, so one lucky look soon counts less.
         if seen > self.evidence + _RISEN:
             self._looks = self._without = 0
-            self.opinions, self._asked = min(self.opinions, 1), 0
+            self._opinions, self._asked = min(self._opinions, 1), 0
         self._looks += 1
         self.evidence += (seen - self.evidence) / min(self._looks, _LOOKS)
         self._since_look, self._score_then = 0, self.score

@@ -345,12 +345,13 @@ class Looks:
 
     def _itself(self, state: _State, look: Look | None, own: float, rival: float) -> bool:
         """Whether a face that somebody is near may be taken for itself, as long as its patch is found again: it looks
-        more like itself than like any of them, half like itself where the looks of some are not known, or has a patch
-        that tells one head from another by itself."""
+        more like itself than like any of them, half like itself where the looks of some are not known (any more), or
+        has a patch that tells one head from another by itself."""
         if look is None:
             return state.followed
         others = [one for number, one in self._states.items() if number in state.rivals]
-        return own > rival and (own >= _UNLIKE or bool(others and all(one.kept for one in others)))
+        known = len(others) == len(state.rivals) and all(one.kept for one in others)
+        return own > rival and (known or own >= _UNLIKE)
 
     def _cleared(self, now: float, track: Track, state: _State, look: Look | None, verdict: LooksVerdict) -> Track:
         """Clear a doubt that had no ground, or is over."""

@@ -8,22 +8,21 @@ as well, it would have to be larger still: that covered more beside heads, and b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from streamdeid.protect.fading import LONGEST
 from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import Plan
 from streamdeid.protect.soft_head import Head
 
 _KEPT, _EACH = 0.65, 1 / 25
-"""Share of what is too large that is left after so many seconds, and at most from one frame to the next."""
-_NOTHING = 0.02
-"""Share of the half axes that may be too large and is dropped: eight frames later nothing tells how large an ellipse
-was, and an edit of a recording changes no more of it than fades (`fading.LONGEST`)."""
-_LONGEST = 0.25
+"""Share of what an ellipse was larger that is left after so many seconds, and at most from one frame to the next."""
+_PAUSE = 0.25
 """Seconds between two frames from which an ellipse tells nothing of the next one."""
 _JUMP = 0.75
 """Distance of the middles, half axes, from which the head is elsewhere, and another one."""
@@ -32,39 +31,41 @@ _LARGEST = 1.4
 
 
 class SteadyHeads:
-    """Remembers the ellipses of the soft redactions in the last frame of a stream."""
+    """Remembers the ellipses of a stream's last soft redactions: in as many frames as fade, so that an edit of a
+    recording changes no other frames (`fading.LONGEST`)."""
 
     def __init__(self) -> None:
-        self._last: dict[int, Head] = {}
-        """By number of the track."""
-        self._time: Fraction | None = None
+        self._needed: dict[int, deque[tuple[Fraction, Head]]] = {}
+        """By number of the track: times, seconds, and the ellipses that had to be covered, the newest last."""
 
     def __call__(self, plans: Sequence[Plan], time: Fraction) -> list[Plan]:
-        """The plans of the next frame, those of soft redactions with ellipses that go on from the last frame's. time:
+        """The plans of the next frame, those of soft redactions with ellipses that go on from the last frames'. time:
         seconds. A place that a reviewer drew stays as it was drawn."""
-        step = None if self._time is None else float(time - self._time)
-        last = self._last if step is not None and 0 < step < _LONGEST else {}
-        steadied, self._last, self._time = [], {}, time
+        steadied, before, self._needed = [], self._needed, {}
         for plan in plans:
             if plan.level is Level.SOFT and not plan.track.by_hand:
-                before, head = last.get(plan.track.number), plan.head
-                if before is not None and step is not None:
-                    head = shrinking(before, head, float(_KEPT ** max(step / _EACH, 1.0)))
-                self._last[plan.track.number] = head
-                plan = replace(plan, steady=head)
+                last = before.get(plan.track.number)
+                if last is None or not 0 < time - last[-1][0] < _PAUSE:
+                    last = deque(maxlen=LONGEST)
+                frames = range(len(last), 0, -1)
+                left = [_KEPT ** max(float(time - then) / _EACH, n) for n, (then, _) in zip(frames, last, strict=True)]
+                steady = shrinking(plan.head, zip((head for _, head in last), left, strict=True))
+                last.append((time, plan.head))
+                self._needed[plan.track.number] = last
+                plan = replace(plan, steady=steady)
             steadied.append(plan)
         return steadied
 
 
-def shrinking(before: Head, now: Head, left: float) -> Head:
-    """The ellipse of `now`, larger where that of `before` was, by a share `left`, 0 to 1, of the difference; as it is
-    where that was elsewhere. Raises FailedClosed where either is none."""
-    before.check()
+def shrinking(now: Head, before: Iterable[tuple[Head, float]]) -> Head:
+    """The ellipse `now`, enlarged as far as earlier ones were larger, each by the share, 0 to 1, that is left of it.
+    Earlier ones that were elsewhere do not count. Raises FailedClosed where any is none."""
     now.check()
-    if now.radii(np.array([before.x]), np.array([before.y])).item() >= _JUMP:
-        return now
-    axes = np.array([now.across, now.down])
-    larger = np.clip(np.array([before.across, before.down]) / axes, 1.0, _LARGEST) - 1.0
-    more = left * larger
-    across, down = (axes * (1.0 + np.where(more < _NOTHING, 0.0, more))).tolist()
+    axes, more = np.array([now.across, now.down]), np.zeros(2)
+    for head, left in before:
+        head.check()
+        if now.radii(np.array([head.x]), np.array([head.y])).item() < _JUMP:
+            larger = np.array([head.across, head.down]) / axes
+            more = np.maximum(more, left * (np.clip(larger, 1.0, _LARGEST) - 1.0))
+    across, down = (axes * (1.0 + more)).tolist()
     return replace(now, across=across, down=down)

@@ -34,7 +34,6 @@ from streamdeid.detection.tiles import tile_for
 from streamdeid.detection.upright_view import stretched, view
 from streamdeid.detection.yunet import YuNet
 from streamdeid.errors import FailedClosed
-from streamdeid.observe.keypoint_pose import points_of_mesh
 from tests import drawn_faces
 from tests.detection.meshes import mesh_in
 
@@ -249,30 +248,6 @@ def test_points_are_the_third_networks_where_it_is_sure_of_a_face(
     assert place.keypoints is not None and not place.missed
     assert place.face == (face if third_sees and third_is_asked else hair)
     assert bool(asked) == third_is_asked
-
-
-@pytest.mark.parametrize(("presence", "asked"), [(0.95, 2), (0.85, 1)])
-def test_where_no_network_sees_points_in_a_box_it_is_asked_where_the_landmarks_are(
-    large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch, presence: float, asked: int
-) -> None:
-    """A box about two men has neither in its middle (subway_cctv_three)."""
-    place = Place((300.0, 300.0, 500.0, 500.0), 0.6, 0, evidence=0.8)
-    mesh = mesh_in((420.0, 400.0, 480.0, 460.0))
-    place.meshed(mesh, presence, LandmarkRegion((450.0, 430.0), 80.0, 0.0))
-    boxes: list[Box] = []
-
-    def sees(_planes: Planes, box: Box, *_others: object) -> Keypoints | None:
-        boxes.append(box)
-        there = box[2] - box[0] < 100
-        return Keypoints((420.0, 400.0, 480.0, 460.0), points_of_mesh(mesh), 0.8) if there else None
-
-    monkeypatch.setattr(large._look, "keypoints", sees)
-    large._key(wall(1).planes, place)
-    assert len(boxes) == asked
-    assert place.trusted == (asked == 2)
-    if asked == 2:
-        x0, y0, x1, y1 = boxes[1]
-        assert 415 < x0 < x1 < 485 and 390 < y0 < y1 < 470, "about the landmarks"
 
 
 @pytest.mark.parametrize("tilt", [0.0, 30.0])

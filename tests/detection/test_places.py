@@ -312,26 +312,6 @@ def test_points_are_asked_for_again_when_they_have_aged_and_at_last_told_no_more
     assert one.keypoints is None
 
 
-@pytest.mark.parametrize("generous", [True, False])
-def test_landmarks_are_confirmed_again_before_they_are_no_longer_trusted(generous: bool) -> None:
-    """In a box that holds two heads, say: a frame later the other head's place would get the points of this one. In a
-    box that they fill they are trusted without points."""
-    one = place(0.8)
-    mesh = mesh_in((105.0, 105.0, 145.0, 145.0))
-    ends = mesh[:, :2]
-    near = np.array([(ends[33] + ends[133]) / 2, (ends[263] + ends[362]) / 2, ends[1], ends[61], ends[291]])
-    due = []
-    for frame in range(16):
-        one.next_frame()
-        one.meshed(mesh, 0.99, LandmarkRegion((125.0, 125.0), 60.0, 0.0))
-        one.sighted(sighting(0.8, 120.0, x=70.0) if generous else sighting(0.8, 50.0))
-        if not frame:
-            one.keyed(Keypoints((103.0, 103.0, 147.0, 147.0), near, 0.9))
-        assert one.trusted == (frame <= 12 or not generous)
-        due += [frame] if one.trusted and one.keys_due() else []
-    assert due == ([12] if generous else [])
-
-
 def test_doubtful_points_tell_nothing() -> None:
     one = place(0.8)
     one.sighted(sighting(0.8))

@@ -231,7 +231,7 @@ def test_what_was_said_of_a_place_counts_while_that_is_the_same_and_seen() -> No
     then = There.of(one.place)
     one.place.opined(1.4)
     assert then.holds
-    one.place.opinions = 0  # as where something else is seen after a while
+    one.place._opinions = 0  # as where something else is seen after a while
     assert not then.holds
     lost = There.of(Place(BOX, 0.6, 0))
     lost.place.missed = 1

@@ -198,7 +198,7 @@ def test_the_points_of_a_sure_face_that_is_tilted_are_those_of_a_tilted_head(
     assert found(list(detector(frame(picture))), box) is not None
     place = max(detector._places, key=lambda one: one.evidence)
     upright = detector._look.keypoints(planes, place.raw)
-    place.tilted, place.evidence, place._opinion, place.opinions = False, 0.6, 0.4, 4
+    place.tilted, place.evidence, place._opinion, place._opinions = False, 0.6, 0.4, 4
     assert upright is not None
     assert detector._lying.likelier(planes, place, upright, (), True) is upright  # perhaps it is no face
     place._opinion = 2.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.identity.test_looks import A, B, Played, Shown, alike, doubt, doubted, moved, picture, shifted
+from tests.identity.test_looks import A, B, C, Played, Shown, alike, doubt, doubted, moved, picture, shifted
 
 
 def turning(count: int, alike: float) -> list[NDArray[np.uint8]]:
@@ -65,6 +65,33 @@ def test_where_the_looks_of_those_near_are_not_known_the_face_has_to_be_half_lik
     verdict = played.frame(doubt(A, near=near), *beside, luma=pictures[-1])
     assert not doubted(verdict)[0]
     assert (verdict.groundless.get(1) == [10, 11, 12]) == undone
+
+
+def test_the_looks_of_all_who_were_near_have_to_be_known() -> None:
+    """Also of one who is gone, and may have come back as this one."""
+    for left, undone in ((2, False), (3, True)):
+        played = Played(patches=True)
+        beside = [Shown(B, number=2, box=shifted(80), near=True), Shown(C, number=3, box=shifted(-80), near=True)]
+        pictures = turning(5, 0.86)
+        for _ in range(10):
+            played.frame(Shown(A, near=True), *beside, luma=pictures[0])
+        played.frame(doubt(alike((A, 0.3), (B, 0.1), (C, 0.1)), near=True), *beside, luma=pictures[1])
+        for luma in pictures[2:4]:
+            look = alike((A, 0.3), (B, 0.1), (C, 0.1))
+            played.frame(doubt(look, near=True), *beside[: left - 1], luma=luma)
+        verdict = played.frame(doubt(A, near=True), *beside[: left - 1], luma=pictures[4])
+        assert (verdict.groundless.get(1) == [10, 11, 12]) == undone, left
+
+
+def test_a_patch_that_tells_heads_apart_is_enough_where_there_is_no_look() -> None:
+    played = Played(patches=True)
+    beside = Shown(B, number=2, box=shifted(90), near=True)
+    pictures = turning(2, 0.86)
+    for _ in range(10):
+        played.frame(Shown(A), beside, luma=pictures[0])
+    played.frame(doubt(alike((A, 0.3), (B, 0.2)), near=True), beside, luma=pictures[1])
+    played.frame(doubt(None, near=True), beside, luma=pictures[1])
+    assert played.frame(doubt(A, near=True), beside, luma=pictures[1]).groundless[1] == [10, 11]
 
 
 def test_each_doubt_is_undone_for_itself() -> None:

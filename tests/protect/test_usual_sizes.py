@@ -57,6 +57,9 @@ def test_the_place_of_points_that_are_too_large_for_the_head_is_covered() -> Non
     found = poses.of_seen(now, larger(12, 1.9), Going(made[12].frame, 1, made[13:33], [now], known=True), away=False)
     assert found is not None and found.pose.size == SIZE
     assert larger(12, 1.9).box in found.places and box_at(12) in found.places
+    poses._left = {1: (made[11].frame.time, (0.0, 0.0, 9.0, 9.0))}  # it jumped from there a moment ago
+    again = poses.of_seen(now, larger(12, 1.9), Going(made[12].frame, 1, made[13:33], [now], known=True), away=False)
+    assert again is not None and {larger(12, 1.9).box, (0.0, 0.0, 9.0, 9.0)} <= set(again.places)
 
 
 @pytest.mark.parametrize(("before", "doubted"), [(3, False), (4, True)])
