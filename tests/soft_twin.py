@@ -54,10 +54,12 @@ def grain(column: int, row: int, frame: int, deviation: float) -> float:
 
 
 def tone_in_light(tone: Floats, rim: Floats) -> Floats:
-    """A tone (luma, saturation of skin) as a colour (3,): skin's hue, and as far beside it as the rim's mean colour is,
-    four grey levels at most."""
+    """A tone (luma, saturation of skin) as a colour (3,): skin's hue and saturation, in the dark the light's, and as
+    far beside it as the rim's mean colour is, four grey levels at most."""
     skin = complex(-0.53, 0.848)
     beside = complex(rim[1] - 128, rim[2] - 128) / complex(0.848, 0.53)
-    less = min(max(tone[0] / 136, 0.0), 1.0)  # dark skin has less chroma
-    chroma = less * tone[1] * skin + min(max(beside.real, -4.0), 4.0) * complex(0.848, 0.53)
+    lit = min(max(tone[0] / 136, 0.0), 1.0)  # dark skin has less chroma of its own, and more of the light's
+    light = (complex(rim[1] - 128, rim[2] - 128) / skin).real  # the axis has a length of 1
+    along = lit * tone[1] + (1 - lit) * min(max(light, 0.0), tone[1])
+    chroma = along * skin + min(max(beside.real, -4.0), 4.0) * complex(0.848, 0.53)
     return np.array([tone[0], 128 + chroma.real, 128 + chroma.imag])

@@ -43,8 +43,9 @@ def tone_of(step: Floats) -> Floats:
 def in_light(tone: Floats, rim: Floats) -> Floats:
     """The colour (3,) of a tone (2,) in the light of a rim's mean colour (3,).
 
-    The chroma of a dark tone is less in proportion: the middle of its step is too much for it, and heads in shadow
-    would be maroon balls. It follows from the two steps alone."""
+    The chroma of a dark tone goes towards the rim's: the middle of its step is too much for it, so that heads in shadow
+    were maroon balls. It follows from the two steps and the rim alone."""
     across = np.clip(SKIN[1] @ (rim[1:] - GREY), -CAST, CAST)
-    along = tone[1] * np.clip(tone[0] / _MIDDLE, 0.0, 1.0)
+    around = np.clip(SKIN[0] @ (rim[1:] - GREY), 0.0, tone[1])
+    along = around + np.clip(tone[0] / _MIDDLE, 0.0, 1.0) * (tone[1] - around)
     return np.array([tone[0], *(GREY + along * SKIN[0] + across * SKIN[1])])

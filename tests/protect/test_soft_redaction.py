@@ -18,6 +18,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.errors import FailedClosed
 from streamdeid.protect import soft_redaction as module
 from streamdeid.protect.soft_redaction import Head, SoftMemory, head_of, soft_redaction
+from streamdeid.render.soft_tone import SKIN, in_light
 from tests.drawn_faces import pose_at, room, rotation
 from tests.soft_twin import grain, place_in_head, soft_value, soft_weight, tone_in_light
 
@@ -111,6 +112,20 @@ def test_without_the_tone_nothing_of_the_inside_passes_at_all() -> None:
     dark.y[_pixels(HEAD, planes, 1.0)] = 20
     assert _same(_redacted(planes, tone=False), _redacted(dark, tone=False))
     assert not _same(_redacted(planes), _redacted(dark)), "the test notices a tone"
+
+
+@pytest.mark.parametrize("rim", [(60.0, 128.0, 128.0), (40.0, 118.0, 146.0), (90.0, 140.0, 120.0)])
+@pytest.mark.parametrize("luma", [20.0, 60.0, 136.0, 200.0])
+def test_the_colour_of_a_tone_is_what_the_formulas_say(luma: float, rim: tuple[float, float, float]) -> None:
+    """A dark head in warm light is neither maroon nor blue beside it."""
+    for chroma in (7.0, 21.0):
+        tone, around = np.array([luma, chroma]), np.array(rim)
+        found = in_light(tone, around)
+        np.testing.assert_allclose(found, tone_in_light(tone, around), atol=0.01)
+        along = SKIN[0] @ (found[1:] - 128)
+        light = min(max(SKIN[0] @ (around[1:] - 128), 0.0), chroma)
+        assert min(light, chroma) - 0.01 <= along <= chroma + 0.01
+        assert (along > chroma - 0.01) == (luma >= 136 or light > chroma - 0.01)
 
 
 def test_a_tone_fades_where_it_is_not_hinted_at_any_more() -> None:
