@@ -99,7 +99,7 @@ class Unsteady:
         for track, (area, head) in now.items():
             if track in self._last:
                 before, was = self._last[track]
-                change = 100 * abs(area / before - 1) if area > before else 100 * abs(before / area - 1)
+                change = 100 * (max(area, before) / min(area, before) - 1)
                 self._changes.append((change, float(np.abs(head - was).mean())))
         self._last = now
 

@@ -255,12 +255,15 @@ class HeldPoses:
             seen = pending.seen.get(one.track.number)
             if seen is not None and seen.posed is not None and not seen.posed.held:
                 self._sizes[one.tracklet].append((now, seen.posed.pose.size))
-        self._sizes = {n: [one for one in told if float(now - one[0]) <= _USUAL] for n, told in self._sizes.items()}
+        self._sizes = {tracklet: self._lately(tracklet, now) for tracklet in self._sizes}
+
+    def _lately(self, tracklet: int, now: Fraction) -> list[tuple[Fraction, float]]:
+        """Times, seconds, and sizes of a tracklet's head that count at a time."""
+        return [one for one in self._sizes.get(tracklet, []) if float(now - one[0]) <= _USUAL]
 
     def _limited(self, track: Track, view: PosedView | None, going: Going) -> Going:
         """The tracklet with the size up to which a pose can be its head's. view: this frame's, if any."""
-        now = going.frame.time
-        sizes = [size for time, size in self._sizes.get(going.tracklet, []) if float(now - time) <= _USUAL]
+        sizes = [size for _, size in self._lately(going.tracklet, going.frame.time)]
         sizes += [view.pose.size] if view is not None and not view.held else []
         sizes += going.sizes(track.number)
         return replace(going, largest=_LARGER * statistics.median(sizes)) if len(sizes) >= _SIZES else going

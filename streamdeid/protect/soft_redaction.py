@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,8 @@ class SoftMemory:
     """Where the head was last."""
     frames: int = 0
     """Number of frames so far: each frame has another grain."""
+    time: Fraction | None = None
+    """When the head was redacted last, seconds (`soft_redactions`)."""
 
     def check(self) -> None:
         """Raise FailedClosed when any of the colours is not finite."""
@@ -95,8 +98,7 @@ def soft_redaction(
     taken. others: all other heads of this frame that are redacted or show a rendered face. closer: the same heads, but
     of a rendered face only what is rendered of it; they are used where the `others` leave nothing visible about the
     head. tone: whether the head's own colour is hinted at; where it was hinted at in the frames before, that fades.
-    Raises FailedClosed when anything is not finite or the
-    ellipse is none.
+    Raises FailedClosed when anything is not finite or the ellipse is none.
     """
     for each in (head, *others, *closer):
         each.check()

@@ -12,11 +12,9 @@ from streamdeid.protect.nearer_heads import left_as_it_is, nearer_heads
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.soft_head import Head
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
-from streamdeid.protect.steady_heads import SteadyHeads
+from streamdeid.protect.steady_heads import PAUSE, SteadyHeads
 
 _AROUND = np.linspace(0, 2 * np.pi, 24, endpoint=False)
-_LONGEST = Fraction(1, 4)
-"""Seconds after which nothing of a head's last redaction belongs to the place where it may be when it is lost."""
 
 
 class SoftRedactions:
@@ -28,17 +26,14 @@ class SoftRedactions:
         self._steady = SteadyHeads()
         self._memories: dict[int, SoftMemory] = {}
         """By number of the track."""
-        self._last: dict[int, Fraction] = {}
-        """By number of the track: when it was last redacted, seconds."""
         self._time = Fraction(0)
         self._painted: list[Head] = []
         """The ellipses of this frame in which nothing of the original is left."""
 
     def begin(self, plans: Sequence[Plan], time: Fraction) -> list[Plan]:
         """Begin a frame, at a time in seconds. Returns its plans with the heads that are to be redacted."""
-        numbers = [plan.track.number for plan in plans]
-        self._memories = {number: self._memories.get(number) or SoftMemory() for number in numbers}
-        self._last = {number: time for number, time in self._last.items() if number in self._memories}
+        numbers = {plan.track.number for plan in plans}
+        self._memories = {number: memory for number, memory in self._memories.items() if number in numbers}
         self._time, self._painted = time, []
         return self._steady(plans, time)
 
@@ -50,10 +45,10 @@ class SoftRedactions:
         head, seen, number = plan.head, plan.track.sighted is not None, plan.track.number
         if not self._strict and any(_holds(one, head) for one in self._painted):
             return
-        if not seen and not 0 <= self._time - self._last.get(number, -_LONGEST) < _LONGEST:
-            self._memories.pop(number, None)
         memory = self._memories.setdefault(number, SoftMemory())
-        self._last[number] = self._time
+        if not seen and (memory.time is None or not 0 <= self._time - memory.time < PAUSE):  # it may be elsewhere
+            memory = self._memories[number] = SoftMemory()
+        memory.time = self._time
         others = [other for other in plans if other.track is not plan.track]
         heads, closer = [one.head for one in others], [one.rendered for one in others]
         nearer = [] if self._strict else nearer_heads(plan, plans)  # a posed face takes its light from what is left

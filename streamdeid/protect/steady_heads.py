@@ -9,7 +9,7 @@ as well, it would have to be larger still: that covered more beside heads, and b
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -22,8 +22,8 @@ from streamdeid.protect.soft_head import Head
 
 _KEPT, _EACH = 0.65, 1 / 25
 """Share of what an ellipse was larger that is left after so many seconds, and at most from one frame to the next."""
-_PAUSE = 0.25
-"""Seconds between two frames from which an ellipse tells nothing of the next one."""
+PAUSE = Fraction(1, 4)
+"""Seconds after which nothing of a head's last redaction belongs to the next one."""
 _JUMP = 0.75
 """Distance of the middles, half axes, from which the head is elsewhere, and another one."""
 _LARGEST = 1.4
@@ -45,11 +45,11 @@ class SteadyHeads:
         for plan in plans:
             if plan.level is Level.SOFT and not plan.track.by_hand:
                 last = before.get(plan.track.number)
-                if last is None or not 0 < time - last[-1][0] < _PAUSE:
+                if last is None or not 0 < time - last[-1][0] < PAUSE:
                     last = deque(maxlen=LONGEST)
                 frames = range(len(last), 0, -1)
                 left = [_KEPT ** max(float(time - then) / _EACH, n) for n, (then, _) in zip(frames, last, strict=True)]
-                steady = shrinking(plan.head, zip((head for _, head in last), left, strict=True))
+                steady = shrinking(plan.head, [(head, share) for (_, head), share in zip(last, left, strict=True)])
                 last.append((time, plan.head))
                 self._needed[plan.track.number] = last
                 plan = replace(plan, steady=steady)
@@ -57,15 +57,14 @@ class SteadyHeads:
         return steadied
 
 
-def shrinking(now: Head, before: Iterable[tuple[Head, float]]) -> Head:
+def shrinking(now: Head, before: Sequence[tuple[Head, float]]) -> Head:
     """The ellipse `now`, enlarged as far as earlier ones were larger, each by the share, 0 to 1, that is left of it.
     Earlier ones that were elsewhere do not count. Raises FailedClosed where any is none."""
-    now.check()
-    axes, more = np.array([now.across, now.down]), np.zeros(2)
-    for head, left in before:
+    for head in (now, *(head for head, _ in before)):
         head.check()
-        if now.radii(np.array([head.x]), np.array([head.y])).item() < _JUMP:
-            larger = np.array([head.across, head.down]) / axes
-            more = np.maximum(more, left * (np.clip(larger, 1.0, _LARGEST) - 1.0))
-    across, down = (axes * (1.0 + more)).tolist()
-    return replace(now, across=across, down=down)
+    axes = np.array([now.across, now.down])
+    x, y, across, down, left = np.array([(h.x, h.y, h.across, h.down, left) for h, left in before]).reshape(-1, 5).T
+    larger = np.clip(np.column_stack([across, down]) / axes, 1.0, _LARGEST) - 1.0
+    left = np.where(now.radii(x, y) < _JUMP, left, 0.0)
+    wide, high = (axes * (1.0 + (left[:, None] * larger).max(axis=0, initial=0.0))).tolist()
+    return replace(now, across=wide, down=high)

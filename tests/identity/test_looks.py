@@ -435,28 +435,24 @@ def test_a_head_that_goes_on_from_frame_to_frame_is_none() -> None:
 
 
 def test_a_face_that_was_lost_in_the_last_frame_has_no_patch() -> None:
-    played = Played(patches=True)
-    for _ in range(10):
-        played.frame(Shown(A), luma=moved(0))
+    played = patched()
     played.frame(GONE, luma=moved(0))
     assert doubted(played.frame(Shown(alike((A, 0.8))), luma=picture(5))) == [False]
 
 
 def test_after_a_short_loss_the_look_alone_decides() -> None:
     """No patch says who took the place, so a face must look like itself; the owner is cleared in the next frame."""
-    played = Played(patches=True)
-    for _ in range(10):
-        played.frame(Shown(A), luma=moved(0))
+    played = patched()
     played.frame(GONE, luma=moved(0))
     assert doubted(played.frame(Shown(alike((A, 0.7))), luma=moved(0))) == [True]
     assert doubted(played.frame(Shown(A), luma=moved(0))) == [False]
 
 
-def patched(count: int = 10) -> Played:
-    """As `known`, with pictures."""
+def patched(*beside: Shown) -> Played:
+    """As `known`, with pictures, and perhaps beside others."""
     played = Played(patches=True)
-    for _ in range(count):
-        assert doubted(played.frame(Shown(A), luma=moved(0))) == [False]
+    for _ in range(10):
+        assert doubted(played.frame(Shown(A), *beside, luma=moved(0)))[:1] == [False]
     return played
 
 
@@ -488,9 +484,7 @@ def test_frames_are_undone_that_patches_lead_from_to_one_in_which_the_face_is_kn
 
 def test_where_somebody_near_is_as_much_alike_patches_do_not_lead() -> None:
     """They may have led onto him; neither they nor what follows them is undone."""
-    played = Played(patches=True)
-    for _ in range(10):
-        played.frame(Shown(A), Shown(B, number=2, box=shifted(90)), luma=moved(0))
+    played = patched(Shown(B, number=2, box=shifted(90)))
     for look in (alike((A, 0.62), (B, 0.6)), alike((A, 0.2), (B, 0.97)), alike((A, 0.62), (B, 0.6))):
         shown = doubt(look, near=True), Shown(B, number=2, box=shifted(90), near=True)
         assert doubted(played.frame(*shown, luma=moved(0)))[0]

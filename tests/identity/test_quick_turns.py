@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.identity.test_looks import A, B, C, Played, Shown, alike, doubt, doubted, moved, picture, shifted
+from tests.identity.test_looks import A, B, C, Shown, alike, doubt, doubted, moved, patched, picture, shifted
 
 
 def turning(count: int, alike: float) -> list[NDArray[np.uint8]]:
@@ -37,11 +37,9 @@ def test_a_doubt_is_undone_throughout_where_the_patch_was_found_again_all_the_ti
     correlates: float, looks: Sequence[tuple[float, float] | None], undone: bool
 ) -> None:
     """Also where it is less alike than patches that lead: the face is known before and after."""
-    played = Played(patches=True)
     beside = Shown(B, number=2, box=shifted(90), near=True)
     pictures = turning(len(looks) + 2, correlates)
-    for _ in range(10):
-        played.frame(Shown(A), beside, luma=pictures[0])
+    played = patched(beside)
     for shares, luma in zip(looks, pictures[1:], strict=False):
         look = None if shares is None else alike((A, shares[0]), (B, shares[1]))
         assert doubted(played.frame(doubt(look, near=True), beside, luma=luma))[0]
@@ -55,11 +53,9 @@ def test_where_the_looks_of_those_near_are_not_known_the_face_has_to_be_half_lik
     share: float, near: bool, undone: bool
 ) -> None:
     """And where nobody is near, only what looks like itself is undone, and what patches lead to."""
-    played = Played(patches=True)
     pictures = turning(5, 0.86)
     beside = [Shown(None, number=2, box=shifted(90), near=True)] if near else []
-    for _ in range(10):
-        played.frame(Shown(A), *beside, luma=pictures[0])
+    played = patched(*beside)
     for luma in pictures[1:4]:
         assert doubted(played.frame(doubt(alike((A, share)), near=near), *beside, luma=luma))[0]
     verdict = played.frame(doubt(A, near=near), *beside, luma=pictures[-1])
@@ -70,11 +66,9 @@ def test_where_the_looks_of_those_near_are_not_known_the_face_has_to_be_half_lik
 def test_the_looks_of_all_who_were_near_have_to_be_known() -> None:
     """Also of one who is gone, and may have come back as this one."""
     for left, undone in ((2, False), (3, True)):
-        played = Played(patches=True)
         beside = [Shown(B, number=2, box=shifted(80), near=True), Shown(C, number=3, box=shifted(-80), near=True)]
         pictures = turning(5, 0.86)
-        for _ in range(10):
-            played.frame(Shown(A, near=True), *beside, luma=pictures[0])
+        played = patched(*beside)
         played.frame(doubt(alike((A, 0.3), (B, 0.1), (C, 0.1)), near=True), *beside, luma=pictures[1])
         for luma in pictures[2:4]:
             look = alike((A, 0.3), (B, 0.1), (C, 0.1))
@@ -84,22 +78,18 @@ def test_the_looks_of_all_who_were_near_have_to_be_known() -> None:
 
 
 def test_a_patch_that_tells_heads_apart_is_enough_where_there_is_no_look() -> None:
-    played = Played(patches=True)
     beside = Shown(B, number=2, box=shifted(90), near=True)
     pictures = turning(2, 0.86)
-    for _ in range(10):
-        played.frame(Shown(A), beside, luma=pictures[0])
+    played = patched(beside)
     played.frame(doubt(alike((A, 0.3), (B, 0.2)), near=True), beside, luma=pictures[1])
     played.frame(doubt(None, near=True), beside, luma=pictures[1])
     assert played.frame(doubt(A, near=True), beside, luma=pictures[1]).groundless[1] == [10, 11]
 
 
 def test_each_doubt_is_undone_for_itself() -> None:
-    played = Played(patches=True)
     beside = Shown(B, number=2, box=shifted(90), near=True)
     pictures = turning(5, 0.86)
-    for _ in range(10):
-        played.frame(Shown(A), beside, luma=pictures[0])
+    played = patched(beside)
     played.frame(doubt(alike((A, 0.3), (B, 0.5)), near=True), beside, luma=pictures[0])
     assert not played.frame(doubt(A, near=True), beside, luma=pictures[0]).groundless
     played.frame(Shown(A, near=True), beside, luma=pictures[0])
@@ -110,11 +100,9 @@ def test_each_doubt_is_undone_for_itself() -> None:
 
 def test_where_the_patch_was_found_again_all_the_time_a_weaker_likeness_is_enough() -> None:
     for correlates, cleared in ((0.86, True), (0.6, False)):
-        played = Played(patches=True)
         beside = Shown(B, number=2, box=shifted(90), near=True)
         pictures = turning(3, correlates)
-        for _ in range(10):
-            played.frame(Shown(A), beside, luma=pictures[0])
+        played = patched(beside)
         played.frame(doubt(alike((A, 0.3)), near=True), beside, luma=pictures[1])
         verdict = played.frame(doubt(alike((A, 0.67)), near=True), beside, luma=pictures[2])
         assert doubted(verdict)[0] is not cleared, correlates
